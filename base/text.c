@@ -43,12 +43,11 @@ bool span_starts(struct span s, const char *prefix)
 
 bool span_skip(struct span *s, const char *prefix)
 {
-	size_t n = strlen(prefix);
+	bool skipped = span_starts(*s, prefix);
 
-	if (!span_starts(*s, prefix))
-		return false;
-	*s = (struct span){s->text + n, s->length - n};
-	return true;
+	if (skipped)
+		*s = span_behind(*s, strlen(prefix));
+	return skipped;
 }
 
 bool span_is_utf16(struct span s)
@@ -133,6 +132,15 @@ size_t span_digits(struct span s)
 	while (n < s.length && is_digit(s.text[n]))
 		n++;
 	return n;
+}
+
+bool span_skip_to(struct span *s, const char *text)
+{
+	const char *at = span_find(*s, text);
+
+	if (at)
+		*s = span_behind(*s, (size_t)(at - s->text) + strlen(text));
+	return at;
 }
 
 /* The next of several words; "" behind the last. */

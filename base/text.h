@@ -78,6 +78,8 @@ bool span_has(struct span s, const char *text);
 size_t span_before(struct span s, const char *signs);
 /* How many digits it begins with. */
 size_t span_digits(struct span s);
+/* Moves the beginning behind the first place of `text`. False: it is not there. */
+bool span_skip_to(struct span *s, const char *text);
 
 /* Whether `s` is one of `words`, which are separated by blanks, or begins with one, or has one in
  * it. In span_has_any() the letter case of `s` is ignored; the words have to be in lower case. */

@@ -46,7 +46,7 @@ static bool is_not_found(struct span s)
 	if (after + 2 < end && after[0] == ' ' && after[1] == ':')
 		return true; /* PowerShell */
 	return after == end && at - s.text > 2 && at[-1] == ' ' && at[-2] == ':' &&
-	       span_find(s, "not found");
+	       span_has(s, "not found");
 }
 
 static bool is_host_list(struct span s)
@@ -67,7 +67,7 @@ static bool is_host_list(struct span s)
 
 static void count_hosts(struct recorded *r, struct span s)
 {
-	if (span_find(s, "scontrol show host") || (s.length > 1 && is_host_list(s)))
+	if (span_has(s, "scontrol show host") || (s.length > 1 && is_host_list(s)))
 		r->complaint.hosts++;
 	else if (s.length > 1)
 		r->complaint.others++;
@@ -82,7 +82,7 @@ static int read_line(struct recorded *r, const struct line *line)
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
-		if (!span_find(s, failures[i].phrase))
+		if (!span_has(s, failures[i].phrase))
 			continue;
 		recorded_partial(r, failures[i].fix, "nvidia-smi printed '%s'", QUOTE(s));
 		if (streq(failures[i].fix, FIX_LOST))
@@ -95,7 +95,7 @@ static int read_line(struct recorded *r, const struct line *line)
 		return 0;
 	}
 	for (size_t i = 0; !r->foreign.text && i < ARRAY_SIZE(foreign); i++)
-		if (span_find(line->text, foreign[i].phrase))
+		if (span_has(line->text, foreign[i].phrase))
 			recorded_foreign(r, NULL, "this is %s, starting with '%s'", foreign[i].what,
 					 QUOTE(span_trim(line->text)));
 	count_hosts(r, s);

@@ -54,10 +54,7 @@ bool lines_start(struct lines *lines, struct span text)
 	memset(lines, 0, sizeof(*lines));
 	if (span_is_utf16(text))
 		return decode_utf16(lines, text);
-	if (span_starts(text, "\xef\xbb\xbf")) {
-		text.text += 3;
-		text.length -= 3;
-	}
+	span_skip(&text, "\xef\xbb\xbf");
 	lines->at.rest = text;
 	return true;
 }
@@ -131,19 +128,16 @@ static bool skip_digits(struct span *s, size_t least, size_t max)
 
 	while (n < max && n < s->length && is_digit(s->text[n]))
 		n++;
-	if (n < least)
-		return false;
-	s->text += n;
-	s->length -= n;
-	return true;
+	if (n >= least)
+		*s = span_behind(*s, n);
+	return n >= least;
 }
 
 static bool skip_one(struct span *s, const char *set)
 {
 	if (!s->length || !*s->text || !strchr(set, *s->text))
 		return false;
-	s->text++;
-	s->length--;
+	*s = span_behind(*s, 1);
 	return true;
 }
 
@@ -188,8 +182,7 @@ static bool skip_bracket(struct span *s)
 		n++;
 	if (n + 1 >= s->length || s->text[n] != ']' || !is_space(s->text[n + 1]))
 		return false;
-	s->text += n + 1;
-	s->length -= n + 1;
+	*s = span_behind(*s, n + 1);
 	return true;
 }
 
@@ -207,7 +200,7 @@ static bool skip_file(struct span *s)
 	}
 	if (!n || n == s->length || s->text[n] != ':' || !path || !letter)
 		return false;
-	*s = (struct span){s->text + n + 1, s->length - n - 1};
+	*s = span_behind(*s, n + 1);
 	rest = *s;
 	if (skip_digits(&rest, 1, 9) && skip_one(&rest, ":"))
 		*s = rest;

@@ -253,8 +253,8 @@ static struct span usable_uuid(struct recorded *r, struct span uuid)
 
 	if (!uuid.text || !uuid.length || is_no_value(uuid))
 		return NO_SPAN;
-	if (!take(&digits, "GPU-") && take(&digits, "MIG-"))
-		take(&digits, "GPU-");
+	if (!span_skip(&digits, "GPU-") && span_skip(&digits, "MIG-"))
+		span_skip(&digits, "GPU-");
 	for (size_t i = 0; i < digits.length; i++)
 		if (digits.text[i] == '/')
 			digits.length = i;

@@ -130,8 +130,7 @@ static bool is_same_model(const char *rest)
 			word.length++;
 		rest += word.length ? word.length : 1;
 		if (word.length && !span_among(word, PLAIN_WORDS) &&
-		    !(digits &&
-		      span_among((struct span){word.text + digits, word.length - digits}, "gb g")))
+		    !(digits && span_among(span_behind(word, digits), "gb g")))
 			return false;
 	}
 	return true;

@@ -275,7 +275,7 @@ static void add_line(struct feed *f, const struct line *line)
 
 	if (f->prefix.length && s.length >= f->prefix.length &&
 	    memcmp(s.text, f->prefix.text, f->prefix.length) == 0)
-		s = span_from(s, s.text + f->prefix.length);
+		s = span_behind(s, f->prefix.length);
 	strbuf_add(&f->chunk, s.text, s.length);
 	strbuf_add(&f->chunk, "\n", 1);
 }

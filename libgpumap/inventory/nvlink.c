@@ -9,17 +9,17 @@ static bool is_link(struct span s)
 {
 	int64_t link;
 
-	if (!take(&s, "Link "))
+	if (!span_skip(&s, "Link "))
 		return false;
 	link = take_number(&s);
-	return link >= 0 && take(&s, ":") && s.length && is_space(*s.text);
+	return link >= 0 && span_skip(&s, ":") && s.length && is_space(*s.text);
 }
 
 static int read_line(struct recorded *r, const struct line *line)
 {
 	struct span s = line->body;
 
-	if (!is_link(s) && !(span_starts(s, "NVML: Unable to retrieve N") && span_find(s, "ink ")))
+	if (!is_link(s) && !(span_starts(s, "NVML: Unable to retrieve N") && span_has(s, "ink ")))
 		return 0;
 	if (r->list.gpu < 0)
 		recorded_partial(r, "record it again, from the start",

@@ -99,7 +99,7 @@ static bool read_field(gpumap_device *d, struct span line, bool *excluded)
 	if (!colon)
 		return true;
 	key = span_trim((struct span){line.text, (size_t)(colon - line.text)});
-	value = span_trim((struct span){colon + 1, line.length - (size_t)(colon + 1 - line.text)});
+	value = span_trim(span_behind(line, (size_t)(colon + 1 - line.text)));
 	if (span_is(key, "Model") && value.length)
 		return member_set(&d->name, value);
 	/* A GPU that was never opened has question marks. */

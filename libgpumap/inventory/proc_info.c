@@ -52,7 +52,7 @@ static bool value_of(const struct line *line, const char *key, struct span *ret)
 			continue;
 		if (!rest.length || *rest.text != ':')
 			continue;
-		*ret = span_trim(span_from(rest, rest.text + 1));
+		*ret = span_trim(span_behind(rest, 1));
 		return true;
 	}
 	return false;

@@ -157,14 +157,12 @@ static int set_columns(struct recorded *r, struct span list, bool surely)
  * --format=csv,noheader". Returns 1 if it is one, 0, or a negative code. */
 static int csv_command(struct recorded *r, struct span s)
 {
-	const char *at = span_find(s, "--query-gpu=");
-	struct span rest, list;
+	struct span list;
 	int n;
 
-	if (!at)
+	if (!span_skip_to(&s, "--query-gpu="))
 		return 0;
-	rest = span_from(s, at + strlen("--query-gpu="));
-	list = take_word(&rest);
+	list = take_word(&s);
 	if (list.length >= 2 && (*list.text == '"' || *list.text == '\''))
 		list = (struct span){list.text + 1, list.length - 2};
 	n = set_columns(r, list, true);
@@ -197,7 +195,7 @@ static int64_t csv_mib(struct span field, bool *unit)
 {
 	int64_t n = take_number(&field);
 
-	*unit = take(&field, " MiB");
+	*unit = span_skip(&field, " MiB");
 	return n < 0 || field.length || n > INT64_MAX / MIB ? -1 : n * MIB;
 }
 
@@ -211,7 +209,7 @@ static bool is_name_like(struct span s)
 		letter = letter || ((s.text[i] | 32) >= 'a' && (s.text[i] | 32) <= 'z');
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (s.length > strlen(units[i]) && is_digit(*s.text) &&
-		    span_is(span_from(s, s.text + s.length - strlen(units[i])), units[i]))
+		    span_is(span_behind(s, s.length - strlen(units[i])), units[i]))
 			return false;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (span_is(s, words[i]))
@@ -295,13 +293,13 @@ static struct span last_word(struct span s)
 
 	while (start && !is_space(s.text[start - 1]))
 		start--;
-	return span_from(s, s.text + start);
+	return span_behind(s, start);
 }
 
 static bool is_failure(struct span s)
 {
 	return s.length > 2 && *s.text == '[' &&
-	       (span_find(s, "Error") || span_find(s, "lost") || span_find(s, "reset"));
+	       (span_has(s, "Error") || span_has(s, "lost") || span_has(s, "reset"));
 }
 
 static bool read_uuid(struct row *row, struct span field)
@@ -422,7 +420,7 @@ static void report_failure(struct recorded *r, const struct row *row)
 	if (!row->failure.text)
 		return;
 	recorded_partial(r, NULL, "a row has '%s'", QUOTE(row->failure));
-	if (span_find(row->failure, "lost"))
+	if (span_has(row->failure, "lost"))
 		recorded_lost(r);
 }
 

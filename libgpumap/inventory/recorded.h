@@ -203,8 +203,6 @@ int recorded_nomem(struct recorded *r);
 struct span take_word(struct span *s);
 /* Takes digits off *s; -1 when it starts with none, or INT64_MAX when there are too many. */
 int64_t take_number(struct span *s);
-/* Takes `word` off *s if s starts with it. */
-bool take(struct span *s, const char *word);
 /* Digits, commas and dashes, such as "0-31,64-95". */
 bool is_id_list(struct span s);
 /* "N/A", "[Unknown Error]": nvidia-smi's words for "no value". */

@@ -4,26 +4,16 @@
 
 /* --- pieces of text ------------------------------------------------------------ */
 
-bool take(struct span *s, const char *word)
-{
-	size_t length = strlen(word);
-
-	if (!span_starts(*s, word))
-		return false;
-	*s = span_from(*s, s->text + length);
-	return true;
-}
-
 struct span take_word(struct span *s)
 {
 	struct span word;
 
 	while (s->length && is_space(*s->text))
-		*s = span_from(*s, s->text + 1);
+		*s = span_behind(*s, 1);
 	word = (struct span){s->text, 0};
 	while (word.length < s->length && !is_space(word.text[word.length]))
 		word.length++;
-	*s = span_from(*s, s->text + word.length);
+	*s = span_behind(*s, word.length);
 	return word;
 }
 
@@ -36,7 +26,7 @@ int64_t take_number(struct span *s)
 		digits.length++;
 	if (!digits.length)
 		return -1;
-	*s = span_from(*s, s->text + digits.length);
+	*s = span_behind(*s, digits.length);
 	number = span_number(digits, INT64_MAX);
 	return number < 0 ? INT64_MAX : number;
 }

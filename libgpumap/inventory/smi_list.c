@@ -14,12 +14,9 @@
 /* The place after "GPU 12: " in s, with the number. */
 static const char *find_gpu(struct span s, int64_t *index)
 {
-	const char *at;
-
-	while ((at = span_find(s, "GPU "))) {
-		s = span_from(s, at + 4);
+	while (span_skip_to(&s, "GPU ")) {
 		*index = take_number(&s);
-		if (*index >= 0 && take(&s, ": "))
+		if (*index >= 0 && span_skip(&s, ": "))
 			return s.text;
 	}
 	return NULL;
@@ -59,15 +56,13 @@ static int read_gpu(struct recorded *r, int64_t index, struct span name, struct 
 /* The two numbers at the end of MIG-GPU-.../gi/ci. */
 static void read_instance(struct span uuid, struct seen_mig *mig)
 {
-	const char *slash = uuid.length ? memchr(uuid.text, '/', uuid.length) : NULL;
-	struct span rest;
+	struct span rest = uuid;
 	int64_t gi, ci;
 
-	if (!slash || !span_starts(uuid, "MIG-GPU-"))
+	if (!span_starts(uuid, "MIG-GPU-") || !span_skip_to(&rest, "/"))
 		return;
-	rest = span_from(uuid, slash + 1);
 	gi = take_number(&rest);
-	if (gi < 0 || gi > 255 || !take(&rest, "/"))
+	if (gi < 0 || gi > 255 || !span_skip(&rest, "/"))
 		return;
 	ci = take_number(&rest);
 	if (ci < 0 || ci > 255 || rest.length)
@@ -87,20 +82,18 @@ static bool is_profile(struct span s)
 /* "MIG 1g.5gb Device 0:" */
 static bool parse_mig(struct span head, struct seen_mig *mig)
 {
-	const char *at = span_find(head, "MIG ");
-	struct span rest, word;
+	struct span word;
 
-	if (!at)
+	if (!span_skip_to(&head, "MIG "))
 		return false;
-	rest = span_from(head, at + 4);
-	word = take_word(&rest);
+	word = take_word(&head);
 	if (!span_is(word, "Device")) {
 		mig->profile = is_profile(word) ? word : NO_SPAN;
-		word = take_word(&rest);
+		word = take_word(&head);
 	}
 	if (!span_is(word, "Device"))
 		return false;
-	word = take_word(&rest);
+	word = take_word(&head);
 	mig->number = take_number(&word);
 	return mig->number >= 0 && mig->number < GPUMAP_MAX_DEVICES && span_is(word, ":");
 }
@@ -112,7 +105,7 @@ static int orphan(struct recorded *r, struct span uuid)
 
 	recorded_partial(r, "record it again, from the start",
 			 "the line of a MIG instance's GPU is missing");
-	if (!take(&uuid, "MIG-") || uuid.length < 40)
+	if (!span_skip(&uuid, "MIG-") || uuid.length < 40)
 		return GPUMAP_OK;
 	uuid.length = 40;
 	if (!is_full_uuid(uuid, "GPU-"))

@@ -35,14 +35,14 @@ static bool take_segment(struct span *rest, struct span *segment)
 		i++;
 	i = i + 1 < rest->length ? i + 1 : rest->length;
 	*segment = (struct span){rest->text, i};
-	*rest = span_from(*rest, rest->text + i);
+	*rest = span_behind(*rest, i);
 	return true;
 }
 
 static struct row split_row(struct span segment)
 {
 	struct row row = {.count = 0};
-	struct span rest = span_from(segment, segment.text + 1), piece;
+	struct span rest = span_behind(segment, 1), piece;
 
 	while (row.count < MAX_CELLS && rest.length && span_split(&rest, '|', &piece))
 		row.cell[row.count++] = span_trim(piece);
@@ -52,16 +52,14 @@ static struct row split_row(struct span segment)
 /* "1MiB / 81559MiB": the number after the slash, in bytes; -1: there is no number. */
 static int64_t total_memory(struct span cell)
 {
-	const char *slash = cell.length ? memchr(cell.text, '/', cell.length) : NULL;
-	struct span rest;
 	int64_t total;
 
-	if (!slash || !span_find(cell, "MiB"))
+	if (!span_skip_to(&cell, "/"))
 		return -1;
-	rest = span_trim(span_from(cell, slash + 1));
-	total = take_number(&rest);
-	rest = span_trim(rest);
-	if (total < 0 || total > INT64_MAX / MIB || !span_starts(rest, "MiB"))
+	cell = span_trim(cell);
+	total = take_number(&cell);
+	cell = span_trim(cell);
+	if (total < 0 || total > INT64_MAX / MIB || !span_starts(cell, "MiB"))
 		return -1;
 	return total * MIB;
 }
@@ -77,7 +75,7 @@ static struct span without_mode(struct span name)
 
 	while (end && !is_space(name.text[end - 1]))
 		end--;
-	mode = span_from(name, name.text + end);
+	mode = span_behind(name, end);
 	for (size_t i = 0; end && i < ARRAY_SIZE(modes); i++)
 		if (span_is(mode, modes[i]))
 			return span_trim((struct span){name.text, end});
@@ -92,7 +90,7 @@ static bool parse_gpu(const struct row *row, struct seen *seen)
 	if (row->count < 3 || !first.length || !is_digit(*first.text))
 		return false;
 	seen->index = take_number(&first);
-	take(&first, "."); /* driver 2xx */
+	span_skip(&first, "."); /* driver 2xx */
 	if (!first.length || !is_space(*first.text))
 		return false;
 	seen->pci = take_word(&second);
@@ -166,7 +164,7 @@ static int read_details(struct recorded *r, const struct row *row)
 	return 1;
 }
 
-static void finish_table(struct recorded *r)
+static int finish_table(struct recorded *r)
 {
 	struct table_state *t = &r->table;
 
@@ -178,6 +176,7 @@ static void finish_table(struct recorded *r)
 		recorded_partial(r, "record it again, from the start",
 				 "the table starts in the middle of a GPU");
 	*t = (struct table_state){.gpu = -1};
+	return GPUMAP_OK;
 }
 
 static void read_heading(struct recorded *r, struct span segment)
@@ -186,12 +185,10 @@ static void read_heading(struct recorded *r, struct span segment)
 
 	finish_table(r);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		const char *at = span_find(segment, words[i]);
-		struct span rest, version;
+		struct span rest = segment, version;
 
-		if (!at)
+		if (!span_skip_to(&rest, words[i]))
 			continue;
-		rest = span_from(segment, at + strlen(words[i]));
 		version = take_word(&rest);
 		if (rest.length) /* else it may be cut */
 			recorded_driver(r, version);
@@ -245,10 +242,5 @@ static int read_line(struct recorded *r, const struct line *line)
 	return taken;
 }
 
-static int end(struct recorded *r)
-{
-	finish_table(r);
-	return GPUMAP_OK;
-}
-
-const struct format smi_table_format = {.name = "nvidia-smi", .line = read_line, .end = end};
+const struct format smi_table_format = {
+	.name = "nvidia-smi", .line = read_line, .end = finish_table};

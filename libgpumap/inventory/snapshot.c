@@ -192,11 +192,9 @@ static int unknown_section(struct snapshot *s, struct span name, int line)
 /* The text after the section's first word, if that is `word`. */
 static bool after_word(struct span name, const char *word, struct span *rest)
 {
-	size_t n = strlen(word);
-
-	if (!span_starts(name, word) || name.length == n || !is_space(name.text[n]))
+	if (!span_skip(&name, word) || !name.length || !is_space(*name.text))
 		return false;
-	*rest = span_trim((struct span){name.text + n, name.length - n});
+	*rest = span_trim(name);
 	return true;
 }
 
@@ -438,21 +436,17 @@ bool snapshot_recognise(struct span text)
 {
 	struct span rest = text, line;
 
-	if (span_starts(rest, "\xef\xbb\xbf")) {
-		rest.text += 3;
-		rest.length -= 3;
-	}
+	span_skip(&rest, "\xef\xbb\xbf");
 	while (span_split(&rest, '\n', &line)) {
 		line = span_trim(line);
 		if (!line.length || *line.text == '#' || *line.text == ';')
 			continue;
-		if (*line.text != '[')
+		if (!span_skip(&line, "["))
 			return false;
-		line = span_trim((struct span){line.text + 1, line.length - 1});
-		if (!span_starts(line, "snapshot"))
+		line = span_trim(line);
+		if (!span_skip(&line, "snapshot"))
 			return false;
-		line = span_trim((struct span){line.text + 8, line.length - 8});
-		return line.length && *line.text == ']';
+		return span_starts(span_trim(line), "]");
 	}
 	return false;
 }

@@ -105,8 +105,7 @@ static bool read_range(struct span item, int64_t max, int64_t *first, int64_t *l
 
 	if (dash) {
 		low.length = (size_t)(dash - item.text);
-		high.text = dash + 1;
-		high.length = item.length - low.length - 1;
+		high = span_behind(item, low.length + 1);
 	}
 	*first = span_number(low, max);
 	*last = span_number(high, max);
@@ -242,8 +241,7 @@ static bool take_part(struct span *text, size_t digits, char after, int *ret)
 	if (text->length <= digits || text->text[digits] != after)
 		return false;
 	*ret = (int)span_number(part, INT_MAX);
-	text->text += digits + 1;
-	text->length -= digits + 1;
+	*text = span_behind(*text, digits + 1);
 	return *ret >= 0;
 }
 

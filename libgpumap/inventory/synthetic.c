@@ -39,7 +39,7 @@ static const char *joined(struct span text, char *ret, size_t size)
 		struct span group = {&text.text[i], 0};
 
 		for (; i < text.length && text.text[i] != '+'; i++, group.length++)
-			if (is_joint((struct span){&text.text[i], text.length - i}))
+			if (is_joint(span_behind(text, i)))
 				break;
 		group = span_trim(group);
 		if (group.length && buf.length > strlen("write "))
@@ -76,7 +76,7 @@ static int too_many(gpumap_report *report)
 static bool is_joined(struct span model)
 {
 	for (size_t i = 0; i < model.length; i++)
-		if (is_joint((struct span){&model.text[i], model.length - i}))
+		if (is_joint(span_behind(model, i)))
 			return true;
 	return false;
 }
@@ -125,8 +125,7 @@ static int parse_groups(gpumap_inventory *inventory, struct span text, gpumap_re
 
 		if (x) {
 			number.length = (size_t)(x - group.text);
-			model.text = x + 1;
-			model.length = group.length - number.length - 1;
+			model = span_behind(group, number.length + 1);
 			if (!model.length || is_joined(model))
 				return bad(text, report);
 			if (is_mig(model))

@@ -22,9 +22,9 @@ static int take_relation(struct span *s)
 	struct span rest = *s;
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (take(s, words[i]))
+		if (span_skip(s, words[i]))
 			return 0;
-	if (take(&rest, "NV") && take_number(&rest) >= 0) {
+	if (span_skip(&rest, "NV") && take_number(&rest) >= 0) {
 		*s = rest;
 		return 1;
 	}
@@ -75,7 +75,7 @@ static int add_column(struct recorded *r, int64_t index)
 	return GPUMAP_OK;
 }
 
-static void finish_matrix(struct recorded *r)
+static int finish_matrix(struct recorded *r)
 {
 	struct topo_state *t = &r->topo;
 
@@ -86,6 +86,7 @@ static void finish_matrix(struct recorded *r)
 	t->count = t->rows = 0;
 	t->known = false;
 	memset(t->has, 0, sizeof(t->has));
+	return GPUMAP_OK;
 }
 
 /* "GPU0 GPU1 ... CPU Affinity", with or without blanks between. */
@@ -93,21 +94,19 @@ static int read_header(struct recorded *r, const struct line *line)
 {
 	struct topo_state *t = &r->topo;
 	struct span rest = line->text;
-	const char *at;
 	int code = GPUMAP_OK;
 
 	finish_matrix(r);
 	t->known = true;
-	while (code == GPUMAP_OK && (at = span_find(rest, "GPU"))) {
-		int64_t index;
+	while (code == GPUMAP_OK && span_skip_to(&rest, "GPU")) {
+		int64_t index = take_number(&rest);
 
-		rest = span_from(rest, at + 3);
-		index = take_number(&rest);
 		if (index >= 0)
 			code = add_column(r, index);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(headings); i++) {
-		at = span_find(line->text, headings[i]);
+		const char *at = span_find(line->text, headings[i]);
+
 		t->has[i] = at;
 		t->start[i] = at ? (size_t)(at - line->text.text) : 0;
 	}
@@ -118,12 +117,12 @@ static bool is_header(struct span line, struct span after)
 {
 	struct span word;
 
-	if (span_find(line, headings[0]))
+	if (span_has(line, headings[0]))
 		return true;
 	if (span_starts(after, "GPU"))
 		return true;
 	word = take_word(&after);
-	return take(&word, "GPU") && take_number(&word) >= 0 && !word.length;
+	return span_skip(&word, "GPU") && take_number(&word) >= 0 && !word.length;
 }
 
 struct cells {
@@ -276,7 +275,7 @@ static int read_row(struct recorded *r, const struct line *line, int64_t index, 
 	if (code != GPUMAP_OK)
 		return code;
 	if (tabs && *row.text == '\t')
-		row = span_from(row, row.text + 1);
+		row = span_behind(row, 1);
 	c = tabs ? split_tabs(row, t->known ? t->count : 1) : (struct cells){.count = 0};
 	if (!c.relations.length)
 		c = split_words(t, row, line->text.text);
@@ -325,10 +324,5 @@ static int read_line(struct recorded *r, const struct line *line)
 	return is_header(line->text, rest) ? read_header(r, line) : 0;
 }
 
-static int end(struct recorded *r)
-{
-	finish_matrix(r);
-	return GPUMAP_OK;
-}
-
-const struct format topo_format = {.name = "nvidia-smi topo -m", .line = read_line, .end = end};
+const struct format topo_format = {
+	.name = "nvidia-smi topo -m", .line = read_line, .end = finish_matrix};
