@@ -14,7 +14,7 @@
 #include "base.h"
 #include "gpumap.h"
 #include "inventory/inventory.h"
-#include "plan/plan.h"
+#include "plan/job.h"
 
 /* glibc's own names of these functions, so that the replacements here can count. The library calls
  * the replacements too (strdup). */
@@ -66,12 +66,12 @@ static double now(void)
 static size_t plan_once(const struct plan_input *input)
 {
 	gpumap_plan *plan = NULL;
-	struct plan_rank rank;
+	struct job_rank rank;
 	size_t read = 0, ranks = 0;
 
 	if (plan_make(&plan, input, NULL) != GPUMAP_OK)
 		return 0;
-	for (; plan_rank(plan, ranks, &rank); ranks++)
+	for (; job_rank_at(plan, (int64_t)ranks, &rank); ranks++)
 		read += rank.local->lands != NULL;
 	gpumap_plan_free(plan);
 	return read == ranks ? ranks : 0;

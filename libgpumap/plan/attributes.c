@@ -43,13 +43,13 @@ EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 					enum gpumap_rank_str_attr attr)
 {
 	const struct plan_device *device;
-	struct plan_rank at;
+	struct job_rank at;
 
-	if (!plan || rank < 0 || !plan_rank(plan, (size_t)rank, &at))
+	if (!plan || !job_rank_at(plan, rank, &at))
 		return NULL;
 	device = device_of(at.local);
 	return TEXT_AT(
-		attr, [GPUMAP_RANK_HOST] = at.host->name, [GPUMAP_RANK_VISIBLE] = at.local->visible,
+		attr, [GPUMAP_RANK_HOST] = at.host, [GPUMAP_RANK_VISIBLE] = at.local->visible,
 		[GPUMAP_RANK_UUID] = device ? device->uuid : NULL,
 		[GPUMAP_RANK_PCI] = device ? device->pci : NULL,
 		[GPUMAP_RANK_NAME] = device ? device->name : NULL,
@@ -60,18 +60,18 @@ EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
 				    enum gpumap_rank_int_attr attr)
 {
 	const struct plan_device *device;
-	struct plan_rank at;
+	struct job_rank at;
 
-	if (!plan || rank < 0 || !plan_rank(plan, (size_t)rank, &at))
+	if (!plan || !job_rank_at(plan, rank, &at))
 		return -1;
 	device = device_of(at.local);
 	switch (attr) {
 	case GPUMAP_RANK_NODE:
-		return (int64_t)at.node;
+		return at.node;
 	case GPUMAP_RANK_LOCAL_RANK:
-		return (int64_t)at.local_rank;
+		return at.local_rank;
 	case GPUMAP_RANK_LOCAL_SIZE:
-		return (int64_t)at.local_size;
+		return at.local_size;
 	case GPUMAP_RANK_PHYSICAL:
 		return device ? device->physical : -1;
 	case GPUMAP_RANK_MIG:

@@ -107,14 +107,13 @@ static bool is_overridden(const gpumap_profile *profile, enum profile_key_id key
 static int check_rank(gpumap_plan *plan, const gpumap_profile *profile, size_t rank,
 		      enum profile_key_id key)
 {
-	struct plan_rank at = {0};
+	struct job_rank at = {0};
 	struct place place;
 	const struct setting *from;
 	struct plan_setting setting;
 
-	plan_rank(plan, rank, &at);
-	place = (struct place){at.host->name, (int64_t)at.node, (int64_t)rank,
-			       (int64_t)at.local_rank};
+	job_rank_at(plan, (int64_t)rank, &at);
+	place = (struct place){at.host, at.node, at.rank, at.local_rank};
 	from = profile_decides(profile, key, &place);
 	setting = plan_setting(key, from ? profile_value(profile, from) : "",
 			       from ? setting_giver(from->origin) : NULL);

@@ -4,37 +4,27 @@
 
 #include "profile/profile.h"
 
-bool plan_rank(const gpumap_plan *plan, size_t rank, struct plan_rank *ret)
-{
-	if (rank >= plan->world_size)
-		return false;
-	ret->rank = rank;
-	/* The last host that begins at or before the rank; hosts without ranks come before it. */
-	ret->node = FIRST_PLACE(i, plan->host_count, plan->hosts[i].first_rank <= rank) - 1;
-	ret->host = &plan->hosts[ret->node];
-	ret->local_rank = rank - ret->host->first_rank;
-	ret->local_size = ret->host->layout->count;
-	ret->local = &ret->host->layout->ranks[ret->local_rank];
-	return true;
-}
-
 bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret)
 {
-	struct plan_rank at;
+	const struct plan_host *host;
+	size_t node;
 
-	if (rank < 0 || !plan_rank(plan, (size_t)rank, &at))
+	if (rank < 0 || (size_t)rank >= plan->world_size)
 		return false;
+	/* The last host that begins at or before the rank; hosts without ranks come before it. */
+	node = FIRST_PLACE(i, plan->host_count, plan->hosts[i].first_rank <= (size_t)rank) - 1;
+	host = &plan->hosts[node];
 	*ret = (struct job_rank){
 		.rank = rank,
 		.world_size = (int64_t)plan->world_size,
-		.local_rank = (int64_t)at.local_rank,
-		.local_size = (int64_t)at.local_size,
-		.node = (int64_t)at.node,
+		.local_rank = rank - (int64_t)host->first_rank,
+		.local_size = (int64_t)host->layout->count,
+		.node = (int64_t)node,
 		.nodes = (int64_t)plan->host_count,
 		.row = rank,
-		.host = at.host->name,
-		.local = at.local,
-		.device_order = at.host->layout->device_order,
+		.host = host->name,
+		.local = &host->layout->ranks[(size_t)rank - host->first_rank],
+		.device_order = host->layout->device_order,
 	};
 	return true;
 }

@@ -164,23 +164,8 @@ struct gpumap_plan {
 	bool met;        /* job_meet was called: another launcher starts the ranks, once */
 };
 
-struct plan_rank {
-	size_t rank, local_rank, node, local_size;
-	const struct plan_host *host;
-	const struct local_rank *local;
-};
-
 /* If the plan cannot work, the function still returns GPUMAP_OK and a plan, whose `answered` is
  * false. GPUMAP_EINPUT: a setting is malformed. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *report);
-
-/* Rank `rank`; false past the end. */
-bool plan_rank(const gpumap_plan *plan, size_t rank, struct plan_rank *ret);
-
-/* The answer of gpumap_resolve for the program of a rank, for callers that want the reasons. It is
- * computed again as plan_make did, because a hundred thousand answers would take many megabytes.
- * `input` is the plan's. The caller frees *ret; NULL: the rank has no GPU. */
-int plan_ask(gpumap_mapping **ret, const gpumap_plan *plan, const struct plan_input *input,
-	     size_t rank, gpumap_report *report);
 
 #endif

@@ -226,55 +226,29 @@ static int state_use(const struct asking *a)
 	return r;
 }
 
-static int resolve(gpumap_mapping **ret, struct asking *a, const gpumap_inventory *inventory)
-{
-	int r = gpumap_request_new(&a->request);
-
-	if (r == GPUMAP_OK)
-		r = state_environment(a);
-	if (r == GPUMAP_OK)
-		r = state_statements(a);
-	if (r == GPUMAP_OK)
-		r = state_use(a);
-	if (r == GPUMAP_OK)
-		r = gpumap_resolve(ret, a->request, inventory, a->report);
-	gpumap_request_free(a->request);
-	return r == GPUMAP_ENOMEM ? report_nomem(a->report) : r;
-}
-
 int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layout *layout,
 	       size_t local_rank, gpumap_report *report)
 {
+	const struct host_class *class = layout->class;
 	struct asking a = {
 		.plan = b->plan,
 		.host = layout->host,
-		.settings = layout->class->settings,
-		.mode = plan_mode_of_rank(b->input->settings->mode.word, layout->class->settings),
+		.settings = class->settings,
+		.mode = plan_mode_of_rank(b->input->settings->mode.word, class->settings),
 		.local_rank = local_rank,
 		.report = report};
+	int r = gpumap_request_new(&a.request);
 
-	return resolve(ret, &a, layout->class->host->inventory);
-}
-
-int plan_ask(gpumap_mapping **ret, const gpumap_plan *plan, const struct plan_input *input,
-	     size_t rank, gpumap_report *report)
-{
-	const struct plan_host_input *host;
-	struct plan_rank at;
-	struct asking a;
-
-	if (!plan_rank(plan, rank, &at) || !at.local->device_count) {
-		*ret = NULL;
-		return GPUMAP_OK;
-	}
-	host = &input->hosts[at.node];
-	a = (struct asking){.plan = plan,
-			    .host = at.host,
-			    .settings = host->settings ? host->settings : input->settings,
-			    .local_rank = at.local_rank,
-			    .report = report};
-	a.mode = plan_mode_of_rank(input->settings->mode.word, a.settings);
-	return resolve(ret, &a, host->inventory);
+	if (r == GPUMAP_OK)
+		r = state_environment(&a);
+	if (r == GPUMAP_OK)
+		r = state_statements(&a);
+	if (r == GPUMAP_OK)
+		r = state_use(&a);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(ret, a.request, class->host->inventory, report);
+	gpumap_request_free(a.request);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
 bool layout_use_unknown(const struct builder *b, const struct host_class *class)

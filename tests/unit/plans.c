@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "inventory/inventory.h"
+#include "plan/build.h"
 #include "strbuf.h"
 
 /* Takes the piece before `mark` off *rest; false at the end. Ends pieces with NUL. */
@@ -226,14 +227,30 @@ void scene_free(struct scene *scene)
 	free(scene->texts);
 }
 
+int scene_ask(gpumap_mapping **ret, const struct scene *scene, size_t rank)
+{
+	const struct builder b = {.input = &scene->input, .plan = scene->plan};
+	struct host_class class = {.settings = scene->input.settings};
+	struct layout layout = {.class = &class};
+	struct job_rank at;
+
+	*ret = NULL;
+	if (!job_rank_at(scene->plan, (int64_t)rank, &at) || !at.local->device_count)
+		return GPUMAP_OK;
+	class.host = &scene->input.hosts[at.node];
+	class.settings = class.host->settings ? class.host->settings : class.settings;
+	layout.host = &scene->plan->hosts[at.node];
+	return layout_ask(ret, &b, &layout, (size_t)at.local_rank, NULL);
+}
+
 typedef void write_rank(struct strbuf *buf, const struct local_rank *local);
 
 static char *each_rank(const struct scene *scene, write_rank *write)
 {
 	struct strbuf buf = {0};
-	struct plan_rank rank;
+	struct job_rank rank;
 
-	for (size_t i = 0; scene->plan && plan_rank(scene->plan, i, &rank); i++) {
+	for (size_t i = 0; scene->plan && job_rank_at(scene->plan, (int64_t)i, &rank); i++) {
 		strbuf_puts(&buf, i ? " " : "");
 		write(&buf, rank.local);
 	}

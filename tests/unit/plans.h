@@ -3,7 +3,7 @@
 #ifndef GM_PLANS_H
 #define GM_PLANS_H
 
-#include "plan/plan.h"
+#include "plan/job.h"
 
 enum { SCENE_HOSTS = 16 };
 
@@ -39,6 +39,9 @@ void scene_set(struct scene *scene, const char *hosts, const char *limits, const
 /* Makes the plan of a scene that was set. */
 void scene_plan(struct scene *scene);
 void scene_free(struct scene *scene);
+/* The answer of gpumap_resolve for the program of a rank. The caller frees *ret; NULL: the rank has
+ * no GPU. */
+int scene_ask(gpumap_mapping **ret, const struct scene *scene, size_t rank);
 
 /* What ranks have, with blanks between ranks; the caller frees it. */
 char *scene_lands(const struct scene *scene); /* GPU, or GPU.MIG; "-": none */

@@ -92,11 +92,11 @@ static void compare(const char *name, const struct scene *scene, size_t rank)
 {
 	gpumap_mapping *mapping = NULL;
 	const gpumap_entry *entry;
-	struct plan_rank at;
+	struct job_rank at;
 	int physical = -1, mig = -1;
 
-	ck_assert(plan_rank(scene->plan, rank, &at));
-	ck_assert_int_eq(plan_ask(&mapping, scene->plan, &scene->input, rank, NULL), GPUMAP_OK);
+	ck_assert(job_rank_at(scene->plan, (int64_t)rank, &at));
+	ck_assert_int_eq(scene_ask(&mapping, scene, rank), GPUMAP_OK);
 	if (!mapping) {
 		ck_assert_ptr_null(at.local->lands);
 		return;
@@ -172,12 +172,12 @@ END_TEST
 START_TEST(own_uuids)
 {
 	struct scene scene;
-	struct plan_rank first, last;
+	struct job_rank first, last;
 
 	set_cluster(&scene, 0, "device=cuda:%l");
 	scene_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
-	ck_assert(plan_rank(scene.plan, 1, &first) && plan_rank(scene.plan, 10, &last));
+	ck_assert(job_rank_at(scene.plan, 1, &first) && job_rank_at(scene.plan, 10, &last));
 	ck_assert_str_eq(first.local->lands->uuid, "GPU-b1000000-0000-4000-8000-000000000000");
 	ck_assert_str_eq(last.local->lands->uuid, "GPU-b4000000-0000-4000-8000-000000000000");
 	ck_assert(strstr(last.local->visible, "GPU-c4000000-"));
@@ -191,12 +191,12 @@ END_TEST
 START_TEST(shared_list)
 {
 	struct scene scene;
-	struct plan_rank first, last;
+	struct job_rank first, last;
 
 	set_cluster(&scene, 0, "device=cuda:%l|ids=index");
 	scene_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
-	ck_assert(plan_rank(scene.plan, 1, &first) && plan_rank(scene.plan, 10, &last));
+	ck_assert(job_rank_at(scene.plan, 1, &first) && job_rank_at(scene.plan, 10, &last));
 	ck_assert_ptr_eq(first.local->visible, last.local->visible);
 	ck_assert_ptr_ne(first.local, last.local);
 	scene_free(&scene);

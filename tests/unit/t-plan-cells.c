@@ -221,7 +221,7 @@ START_TEST(shown)
 {
 	const char *name = lists[_i].name;
 	struct scene scene;
-	struct plan_rank rank;
+	struct job_rank rank;
 	char *got;
 
 	scene_set(&scene, lists[_i].hosts, "", lists[_i].settings);
@@ -229,8 +229,8 @@ START_TEST(shown)
 	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
 	got = scene_lists(&scene);
 	ROW_EQ_STR(name, got, lists[_i].lists);
-	for (size_t i = 0; plan_rank(scene.plan, i, &rank); i++)
-		ROW_EQ_STR(name, rank.host->layout->device_order,
+	for (size_t i = 0; job_rank_at(scene.plan, (int64_t)i, &rank); i++)
+		ROW_EQ_STR(name, rank.device_order,
 			   is_digit(*rank.local->visible) ? "PCI_BUS_ID" : NULL);
 	free(got);
 	scene_free(&scene);
@@ -254,18 +254,17 @@ START_TEST(asked_again)
 	for (size_t i = 0; i < ARRAY_SIZE(scenes); i++) {
 		const char *name = scenes[i].settings;
 		gpumap_mapping *mapping;
-		struct plan_rank at;
+		struct job_rank at;
 		struct scene scene;
 
 		scene_set(&scene, scenes[i].hosts, "", name);
 		scene_plan(&scene);
 		ROW_EQ_INT(name, scene.code, GPUMAP_OK);
-		for (size_t rank = 0; plan_rank(scene.plan, rank, &at); rank++) {
+		for (size_t rank = 0; job_rank_at(scene.plan, (int64_t)rank, &at); rank++) {
 			const struct plan_device *lands = at.local->lands;
 			const gpumap_entry *chosen;
 
-			ROW_EQ_INT(name, plan_ask(&mapping, scene.plan, &scene.input, rank, NULL),
-				   GPUMAP_OK);
+			ROW_EQ_INT(name, scene_ask(&mapping, &scene, rank), GPUMAP_OK);
 			ROW_EQ_INT(name, !mapping, !at.local->device_count);
 			chosen = gpumap_mapping_chosen(mapping);
 			ROW_EQ_INT(name, !chosen, !lands);
@@ -274,8 +273,7 @@ START_TEST(asked_again)
 					   lands->pci);
 			gpumap_mapping_free(mapping);
 		}
-		ROW_EQ_INT(name, plan_ask(&mapping, scene.plan, &scene.input, 1000, NULL),
-			   GPUMAP_OK);
+		ROW_EQ_INT(name, scene_ask(&mapping, &scene, 1000), GPUMAP_OK);
 		ck_assert_ptr_null(mapping);
 		scene_free(&scene);
 	}
@@ -286,25 +284,25 @@ END_TEST
 START_TEST(sharing)
 {
 	struct scene scene;
-	struct plan_rank one, other;
+	struct job_rank one, other;
 
 	scene_set(&scene, "a*4=" FOUR " + b=" TWO, "", "device=cuda:%l");
 	scene_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
 	ck_assert_uint_eq(scene.plan->world_size, 18);
-	ck_assert(plan_rank(scene.plan, 1, &one) && plan_rank(scene.plan, 13, &other));
+	ck_assert(job_rank_at(scene.plan, 1, &one) && job_rank_at(scene.plan, 13, &other));
 	ck_assert_ptr_eq(one.local, other.local);
 	ck_assert_uint_eq(other.node, 3);
 	ck_assert_uint_eq(other.local_rank, 1);
-	ck_assert_uint_eq(other.local_size, 4);
+	ck_assert_int_eq(other.local_size, 4);
 	ck_assert_uint_eq(other.local->device_count, 1);
 	ck_assert_int_eq(other.local->devices->physical, 1);
 	ck_assert_int_eq(other.local->logical, 1);
 	ck_assert_str_eq(other.local->devices->pci, "0000:20:00.0");
-	ck_assert(plan_rank(scene.plan, 17, &other));
+	ck_assert(job_rank_at(scene.plan, 17, &other));
 	ck_assert_uint_eq(other.node, 4);
-	ck_assert_str_eq(other.host->name, "b");
-	ck_assert(!plan_rank(scene.plan, 18, &other));
+	ck_assert_str_eq(other.host, "b");
+	ck_assert(!job_rank_at(scene.plan, 18, &other));
 	ck_assert_uint_gt(scene.plan->step_count, 2);
 	scene_free(&scene);
 }

@@ -147,14 +147,14 @@ START_TEST(properties)
 	const struct row *row = &rows[_i];
 	struct plan_cpus cpus;
 	struct scene scene;
-	struct plan_rank rank;
+	struct job_rank rank;
 	struct arena arena = {0};
 	struct cpu_set allowed = {0}, used = {0};
 
 	scene_cores(&scene, row, &cpus);
 	if (row->allowed)
 		ck_assert(cpu_set_parse(&arena, &allowed, span_of(row->allowed)));
-	for (size_t i = 0; plan_rank(scene.plan, i, &rank); i++) {
+	for (size_t i = 0; job_rank_at(scene.plan, (int64_t)i, &rank); i++) {
 		const struct local_rank *local = rank.local;
 		struct cpu_set own;
 

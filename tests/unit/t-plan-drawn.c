@@ -317,12 +317,12 @@ static bool compare_rank(const char *name, const struct scene *scene, size_t ran
 {
 	gpumap_mapping *mapping = NULL;
 	const gpumap_entry *entry;
-	struct plan_rank at;
+	struct job_rank at;
 	int physical = -1, mig = -1;
 	bool answered;
 
-	ck_assert(plan_rank(scene->plan, rank, &at));
-	ck_assert_int_eq(plan_ask(&mapping, scene->plan, &scene->input, rank, NULL), GPUMAP_OK);
+	ck_assert(job_rank_at(scene->plan, (int64_t)rank, &at));
+	ck_assert_int_eq(scene_ask(&mapping, scene, rank), GPUMAP_OK);
 	if (!mapping)
 		return true;
 	answered = mapping->answered;
@@ -351,7 +351,7 @@ static void compare_alone(const char *name, const struct scene *scene, size_t ho
 {
 	struct plan_input input = scene->input;
 	gpumap_plan *plan = NULL;
-	struct plan_rank one, other;
+	struct job_rank one, other;
 
 	input.hosts = &scene->hosts[host];
 	input.host_count = 1;
@@ -361,10 +361,10 @@ static void compare_alone(const char *name, const struct scene *scene, size_t ho
 		gpumap_plan_free(plan);
 		return;
 	}
-	for (size_t l = 0; plan_rank(plan, l, &one); l++) {
+	for (size_t l = 0; job_rank_at(plan, (int64_t)l, &one); l++) {
 		size_t rank = scene->plan->hosts[host].first_rank + l;
 
-		ck_assert(plan_rank(scene->plan, rank, &other));
+		ck_assert(job_rank_at(scene->plan, (int64_t)rank, &other));
 		ck_assert_uint_eq(other.node, host);
 		ROW_EQ_STR(name, other.local->visible, one.local->visible);
 		ROW_EQ_INT(name, other.local->logical, one.local->logical);

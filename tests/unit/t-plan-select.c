@@ -173,11 +173,12 @@ static bool says(const gpumap_report *report, const char *text)
 static bool all_linked(const struct scene *scene)
 {
 	for (size_t i = 1; i < scene->plan->world_size; i++) {
-		struct plan_rank a, b;
+		struct job_rank a, b;
 		const gpumap_device *gpu;
 		bool linked = false;
 
-		if (!plan_rank(scene->plan, i - 1, &a) || !plan_rank(scene->plan, i, &b))
+		if (!job_rank_at(scene->plan, (int64_t)(i - 1), &a) ||
+		    !job_rank_at(scene->plan, (int64_t)i, &b))
 			return false;
 		gpu = gpumap_inventory_get(scene->inventories[0], (size_t)a.local->lands->physical);
 		for (int k = 0; k < gpumap_device_nvlink_count(gpu); k++)
