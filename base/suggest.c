@@ -80,12 +80,9 @@ const char *suggest(struct span text, const char *const *names)
 	return nearest.name;
 }
 
-const char *did_you_mean(struct fix *ret, const char *near, const char *otherwise)
+const char *did_you_mean(struct quoted *ret, const char *near, const char *otherwise)
 {
-	if (!near)
-		return otherwise;
-	snprintf(ret->text, sizeof(ret->text), "did you mean %s?", near);
-	return ret->text;
+	return near ? format_text(ret, "did you mean %s?", near) : otherwise;
 }
 
 int word_place(const char *words, struct span text)
@@ -106,14 +103,14 @@ static bool has_capitals(struct span word)
 	return false;
 }
 
-const char *word_near(struct fix *ret, const char *words, struct span text)
+const char *word_near(struct quoted *ret, const char *words, struct span text)
 {
 	struct nearest nearest = nearest_to(text);
 	struct span rest = span_of(words), word;
 	char name[LONGEST + 1];
 	int before;
 
-	*ret = (struct fix){{0}};
+	*ret = (struct quoted){{0}};
 	while (span_split(&rest, '|', &word)) {
 		if (has_capitals(word) || word.length > LONGEST)
 			continue;
@@ -126,7 +123,7 @@ const char *word_near(struct fix *ret, const char *words, struct span text)
 	return *ret->text ? ret->text : NULL;
 }
 
-const char *word_fix(struct fix *ret, const char *words, struct span text)
+const char *word_fix(struct quoted *ret, const char *words, struct span text)
 {
 	struct span rest = span_of(words), word;
 	const char *between = "write ";

@@ -23,20 +23,17 @@ void nearest_try(struct nearest *nearest, const char *name);
 const char *suggest(struct span text, const char *const *names);
 
 /* A remedy: "did you mean NEAR?", kept in `ret`; `otherwise` if `near` is NULL. */
-struct fix {
-	char text[256];
-};
-const char *did_you_mean(struct fix *ret, const char *near, const char *otherwise);
-#define DID_YOU_MEAN(near, otherwise) did_you_mean(&(struct fix){{0}}, near, otherwise)
+const char *did_you_mean(struct quoted *ret, const char *near, const char *otherwise);
+#define DID_YOU_MEAN(near, otherwise) did_you_mean(&(struct quoted){{0}}, near, otherwise)
 
 /* The place of `text` among words between bars, "list|isolate|cores:COUNT"; -1: not found. */
 int word_place(const char *words, struct span text);
 /* A remedy for a text that is not one of `words`: "did you mean isolate?" or "write list, isolate
  * or cores:COUNT". */
-const char *word_fix(struct fix *ret, const char *words, struct span text);
-#define WORD_FIX(words, text) word_fix(&(struct fix){{0}}, words, text)
+const char *word_fix(struct quoted *ret, const char *words, struct span text);
+#define WORD_FIX(words, text) word_fix(&(struct quoted){{0}}, words, text)
 /* Only the remedy "did you mean isolate?"; NULL: no word is near. A word with capitals stands for
  * other texts, and is never near. */
-const char *word_near(struct fix *ret, const char *words, struct span text);
+const char *word_near(struct quoted *ret, const char *words, struct span text);
 
 #endif

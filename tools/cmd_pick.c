@@ -135,7 +135,7 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 	return GPUMAP_OK;
 }
 
-static const char *operand_fix(struct fix *ret, const char *count, const struct options *options)
+static const char *operand_fix(struct quoted *ret, const char *count, const struct options *options)
 {
 	if (is_digit(*options->operand))
 		return "write a time with its unit, as in --wait 10m, and -- before a program";
@@ -175,7 +175,7 @@ static int read_options(struct arguments *a, int argc, char **argv)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
-	struct fix fix;
+	struct quoted fix;
 	const char *name;
 	int r;
 

@@ -77,7 +77,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 }
 
 /* nvidia-smi belongs to the driver, so a machine without GPUs does not have it. */
-static const char *missing_fix(struct fix *ret, const char *program)
+static const char *missing_fix(struct quoted *ret, const char *program)
 {
 	const char *machine = getenv("GPUMAP_PRETEND_INVENTORY");
 	CLEANUP(strbuf_free) struct strbuf word = {0};
@@ -85,17 +85,16 @@ static const char *missing_fix(struct fix *ret, const char *program)
 	if (!streq(file_name(program), "nvidia-smi"))
 		return "install it, or give its path";
 	words_quote(&word, machine && strlen(machine) < 128 ? machine : "FILE");
-	snprintf(
-		ret->text, sizeof(ret->text),
+	return format_text(
+		ret,
 		"it comes with NVIDIA's driver; gpumap inventory --inventory %s lists this machine",
 		word.text ? word.text : "FILE");
-	return ret->text;
 }
 
 /* Returns only when the program cannot be started. */
 static int run(char **argv, gpumap_report *report)
 {
-	struct fix fix;
+	struct quoted fix;
 	int why;
 
 	execvp(*argv, argv);

@@ -172,7 +172,7 @@ static const char *full_id(const char *word, char copy[8])
 	return copy;
 }
 
-const char *id_fix(struct fix *ret, const char *word, const char *otherwise)
+const char *id_fix(struct quoted *ret, const char *word, const char *otherwise)
 {
 	char copy[8];
 	const char *id = gpumap_finding_str(
@@ -181,10 +181,7 @@ const char *id_fix(struct fix *ret, const char *word, const char *otherwise)
 
 	if (!id)
 		id = gpumap_rule_str(gpumap_rule_find(word), GPUMAP_RULE_ID);
-	if (!id)
-		return otherwise;
-	snprintf(ret->text, sizeof(ret->text), "gpumap rules %s explains it", id);
-	return ret->text;
+	return id ? format_text(ret, "gpumap rules %s explains it", id) : otherwise;
 }
 
 static int no_such_rule(const char *id, gpumap_report *report)

@@ -32,8 +32,8 @@ int cmd_verify(int argc, char **argv);
 
 /* The remedy "gpumap rules GM009 explains it", kept in `ret`, if `word` is the id of a finding or a
  * rule; else `otherwise`. */
-const char *id_fix(struct fix *ret, const char *word, const char *otherwise);
-#define ID_FIX(word, otherwise) id_fix(&(struct fix){{0}}, word, otherwise)
+const char *id_fix(struct quoted *ret, const char *word, const char *otherwise);
+#define ID_FIX(word, otherwise) id_fix(&(struct quoted){{0}}, word, otherwise)
 
 /* The options of each command, ended by a name of NULL. */
 #define COMMAND(name, summary, keys, operands) extern const struct option_row name##_rows[];

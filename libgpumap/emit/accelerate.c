@@ -7,12 +7,13 @@ static bool can(struct emitter *e)
 	const struct emit_node *other = emit_unlike(e);
 
 	if (e->ranks > 1 && !e->nodes[0].gpus) {
-		emit_refuse(e, "use torchrun",
+		emit_remark(e, FINDING_LAUNCHER_CANNOT, "use torchrun",
 			    "without GPUs accelerate starts one process, not %zu ranks", e->ranks);
 		return false;
 	}
 	if (other)
-		emit_refuse(e, "use torchrun, or the same " SETTING("ranks = N") " on every host",
+		emit_remark(e, FINDING_LAUNCHER_CANNOT,
+			    "use torchrun, or the same " SETTING("ranks = N") " on every host",
 			    "accelerate starts as many ranks on each host: %s has %zu, %s %zu",
 			    e->nodes[0].host->name, e->nodes[0].ranks, other->host->name,
 			    other->ranks);

@@ -8,12 +8,13 @@ static bool can_host(struct emitter *e, const struct emit_node *node)
 	size_t count = emit_count(numbers ? numbers : "");
 
 	if (!numbers)
-		emit_refuse(e, "use torchrun, or whole GPUs of an inventory",
+		emit_remark(e, FINDING_LAUNCHER_CANNOT,
+			    "use torchrun, or whole GPUs of an inventory",
 			    "deepspeed takes GPUs by their numbers, and %s has a MIG instance or "
 			    "one without a number",
 			    node->host->name);
 	else if (count != node->ranks)
-		emit_refuse(e, "use torchrun, or a rank for each GPU",
+		emit_remark(e, FINDING_LAUNCHER_CANNOT, "use torchrun, or a rank for each GPU",
 			    "deepspeed starts a rank for each GPU: %s has %zu ranks and %zu GPUs",
 			    node->host->name, node->ranks, count);
 	return !e->refused;

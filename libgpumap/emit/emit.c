@@ -70,7 +70,7 @@ static const char *other_word(const char *word)
 static int find(const gpumap_target **ret, const char *target, gpumap_report *report)
 {
 	const char *names[ARRAY_SIZE(targets) + 1] = {0}, *fix = other_word(target);
-	struct fix near;
+	struct quoted near;
 	const size_t last = ARRAY_SIZE(targets) - 1;
 	CLEANUP(strbuf_free) struct strbuf known = {0};
 
@@ -101,7 +101,8 @@ int emit_check_target(const char *target, gpumap_report *report)
 static bool can_start(struct emitter *e)
 {
 	if (!e->plan->answered || !e->plan->world_size) {
-		emit_refuse(e, "gpumap plan shows why", "the plan cannot be started");
+		emit_remark(e, FINDING_LAUNCHER_CANNOT, "gpumap plan shows why",
+			    "the plan cannot be started");
 		return false;
 	}
 	if (e->plan->lease)

@@ -170,6 +170,5 @@ bool emit_has_names(struct emitter *e);
 /* An error refuses the plan. */
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
 	PRINTF(4, 5);
-#define emit_refuse(e, ...) emit_remark(e, FINDING_LAUNCHER_CANNOT, __VA_ARGS__)
 
 #endif

@@ -2,8 +2,6 @@
 /* Whether there are GPUs for the ranks, as the settings want. */
 #include "emit/emit.h"
 
-#include <stdio.h>
-
 /* A common number of GPUs per node, for remedies in which any number works. */
 enum { USUAL_GPUS = 8 };
 
@@ -34,23 +32,23 @@ static bool plans_no_gpus(const struct emitter *e)
 bool emit_asks_gpus(struct emitter *e)
 {
 	size_t count = needed_gpus(e);
-	char fix[400], inventory[40], split[160] = "";
+	struct quoted split = {""};
 
 	if (plans_no_gpus(e))
 		return true;
 	for (size_t i = 0; i < e->node_count; i++)
 		if (e->nodes[i].gpus)
 			return true;
-	snprintf(inventory, sizeof(inventory), SETTING("inventory = %zu"), count);
 	if (e->node_count == 1 && count > USUAL_GPUS && count % USUAL_GPUS == 0)
-		snprintf(split, sizeof(split),
-			 ", for %zu nodes with %d each with --nnodes %zu --ranks %d --inventory %d",
-			 count / USUAL_GPUS, USUAL_GPUS, count / USUAL_GPUS, USUAL_GPUS,
-			 USUAL_GPUS);
-	snprintf(fix, sizeof(fix),
-		 "plan with %s for nodes with %zu GPU%s each%s, or with %s for a job without GPUs",
-		 inventory, count, count == 1 ? "" : "s", split, SETTING("gpus = none"));
-	emit_refuse(e, fix,
+		format_text(
+			&split,
+			", for %zu nodes with %d each with --nnodes %zu --ranks %d --inventory %d",
+			count / USUAL_GPUS, USUAL_GPUS, count / USUAL_GPUS, USUAL_GPUS, USUAL_GPUS);
+	emit_remark(e, FINDING_LAUNCHER_CANNOT,
+		    FORMAT("plan with %s for nodes with %zu GPU%s each%s, or with %s for a job "
+			   "without GPUs",
+			   FORMAT(SETTING("inventory = %zu"), count), count, count == 1 ? "" : "s",
+			   split.text, SETTING("gpus = none")),
 		    e->scheduled ? "the job would ask for no GPU, as the plan has none on %s"
 				 : "the ranks would get no GPU, as the plan has none on %s",
 		    e->nodes[0].host->name);

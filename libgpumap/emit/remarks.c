@@ -24,7 +24,7 @@ bool emit_has_names(struct emitter *e)
 	bool has = e->node_count == 1 || emit_named(e);
 
 	if (!has)
-		emit_refuse(e, "write " SETTING("hosts = NAME,..."),
+		emit_remark(e, FINDING_LAUNCHER_CANNOT, "write " SETTING("hosts = NAME,..."),
 			    "%s needs the names of the %zu hosts", e->target, e->node_count);
 	return has;
 }

@@ -19,11 +19,6 @@ struct binding {
 	size_t unknown, far;
 };
 
-static const struct plan_place *place(const struct binding *x, enum profile_key_id key)
-{
-	return &SETTING_OF(x->settings, key)->place;
-}
-
 static int find_allowed(struct binding *x)
 {
 	const struct plan_cpus *cpus = x->layout->class->host->cpus;
@@ -172,7 +167,7 @@ static void report_cores(struct binding *x)
 {
 	const struct division *d = &x->division;
 	const char *host = x->layout->host->name, *more = MORE_HOSTS(x->layout->host_count);
-	const struct plan_place *at = place(x, PKEY_PROFILE_cpu_bind);
+	const struct plan_place *at = &x->settings->cpu_bind.place;
 	struct about about = {.origin = at->origin, .line = at->line, .column = at->column};
 
 	/* Who has not asked for a binding misses none, and an assumed machine has no cores. */
@@ -228,10 +223,10 @@ static int bind_near(struct binding *x)
 	return GPUMAP_OK;
 }
 
-static int bind_list(struct binding *x)
+static void bind_list(struct binding *x)
 {
 	struct arena *scratch = &x->b->temp;
-	const struct plan_place *at = place(x, PKEY_PROFILE_cpu_bind);
+	const struct plan_place *at = &x->settings->cpu_bind.place;
 	struct cpu_set list = {0}, inside;
 	size_t cores;
 
@@ -254,11 +249,10 @@ static int bind_list(struct binding *x)
 		x->wishes[l].cores = cores;
 		x->wishes[l].users = x->layout->plan->count;
 	}
-	return GPUMAP_OK;
 }
 
-/* NUMA nodes of these CPUs, by the topology. */
-static struct cpu_set nodes_of(struct binding *x, struct cpu_set cpus)
+/* NUMA nodes of these CPUs, by the topology; NULL: of all. */
+static struct cpu_set nodes_of(struct binding *x, const struct cpu_set *cpus)
 {
 	size_t end = 0;
 	struct cpu_set nodes;
@@ -268,7 +262,7 @@ static struct cpu_set nodes_of(struct binding *x, struct cpu_set cpus)
 			end = (size_t)x->topology->node[i] + 1;
 	nodes = cpu_set_new(&x->b->temp, end);
 	for (size_t i = 0; i < x->topology->count && nodes.count; i++)
-		if (cpu_set_has(cpus, i) && x->topology->node[i] >= 0)
+		if ((!cpus || cpu_set_has(*cpus, i)) && x->topology->node[i] >= 0)
 			cpu_set_add(nodes, (size_t)x->topology->node[i]);
 	return nodes;
 }
@@ -278,7 +272,7 @@ static struct cpu_set gpu_nodes(struct binding *x, size_t l)
 {
 	struct arena *scratch = &x->b->temp;
 	size_t count, first = used_gpus(x, l, &count);
-	struct cpu_set all = {0}, one, every;
+	struct cpu_set all = {0}, one;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *numa = x->layout->class->devices[first + i]->gpu->numa;
@@ -286,12 +280,7 @@ static struct cpu_set gpu_nodes(struct binding *x, size_t l)
 		if (numa && cpu_set_parse(scratch, &one, span_of(numa)))
 			all = cpu_set_or(scratch, all, one);
 	}
-	if (!x->topology)
-		return all;
-	every = cpu_set_new(scratch, x->topology->count);
-	for (size_t i = 0; i < cpu_set_end(every); i++)
-		cpu_set_add(every, i);
-	return cpu_set_and(scratch, all, nodes_of(x, every));
+	return x->topology ? cpu_set_and(scratch, all, nodes_of(x, NULL)) : all;
 }
 
 static void set_nodes(struct binding *x, size_t l, struct local_rank *local)
@@ -302,7 +291,7 @@ static void set_nodes(struct binding *x, size_t l, struct local_rank *local)
 	if (x->settings->mem_bind.word == PLAN_MEM_NONE || x->nearness[l] == NEAR_UNKNOWN)
 		return;
 	if (bound && x->topology)
-		nodes = nodes_of(x, x->wishes[l].cpus);
+		nodes = nodes_of(x, &x->wishes[l].cpus);
 	else if (x->nearness[l] == NEAR_SOME)
 		nodes = gpu_nodes(x, l);
 	if (cpu_set_size(nodes))
@@ -332,7 +321,7 @@ int cores_bind(struct builder *b, struct layout *layout)
 	if (r != GPUMAP_OK)
 		return r;
 	if (x.settings->cpu_bind.word == PLAN_CPU_LIST)
-		r = bind_list(&x);
+		bind_list(&x);
 	else if (x.settings->cpu_bind.word != PLAN_CPU_NONE)
 		r = bind_near(&x);
 	for (size_t l = 0; r == GPUMAP_OK && l < layout->plan->count; l++) {

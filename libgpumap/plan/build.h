@@ -116,18 +116,12 @@ void plan_step(struct builder *b, const char *rule, const char *origin, const ch
 	PRINTF(4, 5);
 
 /* " (and 7 more hosts)", "" for one host. */
-struct more_hosts {
-	char text[48];
-};
-const char *more_hosts(struct more_hosts *ret, size_t host_count);
-#define MORE_HOSTS(count) more_hosts(&(struct more_hosts){{0}}, count)
+const char *more_hosts(struct quoted *ret, size_t host_count);
+#define MORE_HOSTS(count) more_hosts(&(struct quoted){{0}}, count)
 
 /* "GPU 3", "MIG 1 of GPU 3", "GPU-9f1c..." */
-struct device_label {
-	char text[128];
-};
-const char *device_label(struct device_label *ret, const gpumap_device *device);
-#define DEVICE_LABEL(device) device_label(&(struct device_label){{0}}, device)
+const char *device_label(struct quoted *ret, const gpumap_device *device);
+#define DEVICE_LABEL(device) device_label(&(struct quoted){{0}}, device)
 
 /* --- finding a device by the name that a user gives ------------------------------------- */
 
@@ -182,13 +176,11 @@ int class_find_kind(struct builder *b, struct host_class *class);
 /* N for `--gpus N` if the user may have meant N GPUs and there are that many; else 0. */
 size_t selection_count_meant(const struct builder *b, const struct host_class *class);
 /* How to ask for `count` GPUs. */
-struct count_fix {
-	char text[320];
-};
-const char *selection_count_fix(struct count_fix *ret, const struct builder *b, size_t count);
+const char *selection_count_fix(struct quoted *ret, const struct builder *b, size_t count);
+#define COUNT_FIX(b, count) selection_count_fix(&(struct quoted){{0}}, b, count)
 /* The list that "inherit" refers to; NULL: there is none. */
 const struct plan_inherited *limits_list(const struct plan_host_input *host);
-int limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
+void limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
 int limits_apply(struct builder *b, struct host_class *class, const struct device_index *index);
 int order_rank_devices(struct builder *b, struct host_class *class,
 		       const struct device_index *index);

@@ -2,29 +2,20 @@
 /* What would fail if the ranks were launched this way: rules R3 and G10. */
 #include "plan/build.h"
 
-#include <stdio.h>
-
-#include "strbuf.h"
-
 /* --- what gpumap_resolve found ------------------------------------------------------ */
 
 /* The words of the settings that make a cell of rule R3's table. */
-static const char *cell(const struct plan_settings *settings, char ret[160])
+static const char *cell(struct quoted *ret, const struct plan_settings *settings)
 {
-	const char *device = settings->device.use.text ? settings->device.use.text : "";
-	const char *current = settings->set_device.use.text ? settings->set_device.use.text : "";
+	const char *device = settings->device.use.text, *current = settings->set_device.use.text;
 
-	int length = snprintf(ret, 160, SETTING("share = %s"),
-			      KEY_WORD(PKEY_PROFILE_share, settings->share.word));
-
-	if (*device)
-		length += snprintf(ret + length, (size_t)(160 - length),
-				   ", " SETTING("device = %.40s"), device);
-	if (*current)
-		snprintf(ret + length, (size_t)(160 - length), ", " SETTING("set_device = %.40s"),
-			 current);
-	return ret;
+	return format_text(ret, SETTING("share = %s") "%s%s",
+			   KEY_WORD(PKEY_PROFILE_share, settings->share.word),
+			   device && *device ? FORMAT(", " SETTING("device = %.40s"), device) : "",
+			   current && *current ? FORMAT(", " SETTING("set_device = %.40s"), current)
+					       : "");
 }
+#define CELL(settings) cell(&(struct quoted){{0}}, settings)
 
 static bool picks(const struct plan_settings *settings, enum device_use_kind kind)
 {
@@ -94,17 +85,9 @@ static bool device_is_read(const struct plan_settings *settings)
 	return settings->device.use.text && speech_of_program(settings->device.place.origin);
 }
 
-struct doubted {
-	char text[400];
-};
-
-struct plain_fix {
-	char text[240];
-};
-
 /* The remedy if no option gives the number of ranks and the program does not use ranks: it may be a
  * script of one process. */
-static const char *plain_fix(struct plain_fix *ret, const struct builder *b,
+static const char *plain_fix(struct quoted *ret, const struct builder *b,
 			     const struct host_class *class)
 {
 	const struct plan_settings *settings = class->settings;
@@ -116,19 +99,17 @@ static const char *plain_fix(struct plain_fix *ret, const struct builder *b,
 	    picks(settings, USE_RANK) || picks(settings, USE_MODULO) ||
 	    picks(settings, USE_LOCAL_MODULO))
 		return fix;
-	snprintf(ret->text, sizeof(ret->text),
-		 "%s; if the program is one process, write " SETTING("ranks = 1"), fix);
-	return ret->text;
+	return format_text(ret, "%s; if the program is one process, write " SETTING("ranks = 1"),
+			   fix);
 }
 
 /* A fault that depends on a device that was read from the program is only a warning where lint does
  * not refuse it, and where the program may mean it. Returns the remedy. */
-static const char *doubted(struct doubted *ret, enum finding_id *id, const char *fix)
+static const char *doubted(struct quoted *ret, enum finding_id *id, const char *fix)
 {
 	*id = FINDING_READ_DEVICE;
-	snprintf(ret->text, sizeof(ret->text),
-		 "%.250s; " SETTING("device = unknown") " leaves out this check", fix);
-	return ret->text;
+	return format_text(ret, "%.250s; " SETTING("device = unknown") " leaves out this check",
+			   fix);
 }
 
 /* Whether there is an answer even if the device is not known. */
@@ -159,12 +140,9 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	const char *fix = ordinal ? clash_fix(b, layout->class)
 				  : gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
 	size_t rank = layout->host->first_rank + l;
-	struct doubted buf;
-	char text[160], local[48] = "";
-	const char *starts = "";
+	const char *local = rank == l ? "" : FORMAT(", local rank %zu", l), *starts = "";
+	struct quoted buf;
 
-	if (rank != l)
-		snprintf(local, sizeof(local), ", local rank %zu", l);
 	if (device_is_read(settings) && answers_without(b, layout, l)) {
 		fix = doubted(&buf, &id, fix ? fix : clash_fix(b, layout->class));
 		if (ordinal && settings->lint.word == PLAN_LINT_REFUSE) {
@@ -179,7 +157,7 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 			  .line = ordinal ? place->line : 0, .column = ordinal ? place->column : 0,
 			  .fix = fix),
 		    "rank %zu%s of %s (%s): %s%s%s", rank, local, layout->host->name,
-		    cell(settings, text), gpumap_finding_str(finding, GPUMAP_FINDING_TEXT),
+		    CELL(settings), gpumap_finding_str(finding, GPUMAP_FINDING_TEXT),
 		    MORE_HOSTS(layout->host_count), starts);
 }
 
@@ -247,24 +225,20 @@ static void report_overload(struct builder *b, const struct layout *layout, cons
 	const struct plan_place *place = read ? &settings->device.place : &settings->share.place;
 	size_t first = load->first[load->device] - 1, more = load->surplus - 1;
 	enum finding_id id = FINDING_RANKS_COLLIDE;
-	struct plain_fix plain;
+	struct quoted plain, buf;
 	const char *fix = plain_fix(&plain, b, layout->class);
-	struct doubted buf;
-	char text[160], which[96];
+	const char *which =
+		!more ? FORMAT("local ranks %zu and %zu", first, load->other)
+		: more + 2 == layout->plan->count
+			? FORMAT("all %zu ranks", more + 2)
+			: FORMAT("local ranks %zu, %zu and %zu more", first, load->other, more);
 
 	if (read)
 		fix = doubted(&buf, &id, fix);
-	if (more + 2 == layout->plan->count && more)
-		snprintf(which, sizeof(which), "all %zu ranks", more + 2);
-	else if (more)
-		snprintf(which, sizeof(which), "local ranks %zu, %zu and %zu more", first,
-			 load->other, more);
-	else
-		snprintf(which, sizeof(which), "local ranks %zu and %zu", first, load->other);
 	plan_report(b, id,
 		    ABOUT(.rule = "R3", .origin = place->origin, .line = place->line, .fix = fix),
 		    "%s of %s use %s (%s)%s", which, layout->host->name,
-		    DEVICE_LABEL(layout->class->devices[load->device]), cell(settings, text),
+		    DEVICE_LABEL(layout->class->devices[load->device]), CELL(settings),
 		    MORE_HOSTS(layout->host_count));
 }
 

@@ -2,8 +2,6 @@
 /* See diff.h. */
 #include "plan/diff.h"
 
-#include <stdio.h>
-
 #include "hash.h"
 #include "text/words.h"
 
@@ -83,19 +81,16 @@ static void note_at(struct plan_diff *diff, enum difference_of of, const char *k
 
 /* --- the whole plan -------------------------------------------------------------------- */
 
-static const char *number_text(char text[24], int64_t n, int64_t none)
+static const char *number_text(struct quoted *ret, int64_t n, int64_t none)
 {
-	snprintf(text, 24, "%lld", (long long)n);
-	return n == none ? NULL : text;
+	return n == none ? NULL : format_text(ret, "%lld", (long long)n);
 }
+#define NUMBER_TEXT(n, none) number_text(&(struct quoted){{0}}, n, none)
 
 static void note_number(struct plan_diff *diff, const char *key, int64_t from, int64_t to,
 			int64_t none)
 {
-	char one[24], other[24];
-
-	note(diff, DIFFERENCE_PLAN, key, number_text(one, from, none),
-	     number_text(other, to, none));
+	note(diff, DIFFERENCE_PLAN, key, NUMBER_TEXT(from, none), NUMBER_TEXT(to, none));
 }
 
 static void compare_plans(struct plan_diff *diff)
@@ -173,26 +168,24 @@ static void compare_arguments(struct plan_diff *diff)
 
 /* --- nodes and ranks --------------------------------------------------------------------- */
 
-static const char *gpu_text(char text[160], const struct plan_device *d)
+static const char *gpu_text(struct quoted *ret, const struct plan_device *d)
 {
-	snprintf(text, 160, "GPU %d%s%.48s%s%.48s%s%.32s", d->physical, d->name ? ", " : "",
-		 d->name ? d->name : "", d->uuid ? ", " : "", d->uuid ? d->uuid : "",
-		 d->pci ? ", " : "", d->pci ? d->pci : "");
-	return text;
+	return format_text(ret, "GPU %d%s%.48s%s%.48s%s%.32s", d->physical, d->name ? ", " : "",
+			   d->name ? d->name : "", d->uuid ? ", " : "", d->uuid ? d->uuid : "",
+			   d->pci ? ", " : "", d->pci ? d->pci : "");
 }
 
 /* Compares the number of GPUs, or finds the first that differs. */
 static void compare_machines(struct plan_diff *diff, size_t node, const struct plan_layout *a,
 			     const struct plan_layout *b)
 {
-	char from[160], to[160];
+	struct quoted from, to;
 
-	snprintf(from, sizeof(from), "%zu", a->gpu_count);
-	snprintf(to, sizeof(to), "%zu", b->gpu_count);
-	note_at(diff, DIFFERENCE_NODE, "gpus", node, from, to);
+	note_at(diff, DIFFERENCE_NODE, "gpus", node, FORMAT("%zu", a->gpu_count),
+		FORMAT("%zu", b->gpu_count));
 	for (size_t i = 0; i < a->gpu_count && a->gpu_count == b->gpu_count; i++)
-		if (!streq(gpu_text(from, &a->gpus[i]), gpu_text(to, &b->gpus[i]))) {
-			note_at(diff, DIFFERENCE_NODE, "gpu", node, from, to);
+		if (!streq(gpu_text(&from, &a->gpus[i]), gpu_text(&to, &b->gpus[i]))) {
+			note_at(diff, DIFFERENCE_NODE, "gpu", node, from.text, to.text);
 			return;
 		}
 }
@@ -204,15 +197,14 @@ static void compare_nodes(struct plan_diff *diff)
 	for (size_t i = 0; i < a->host_count || i < b->host_count; i++) {
 		const struct plan_host *from = i < a->host_count ? &a->hosts[i] : NULL;
 		const struct plan_host *to = i < b->host_count ? &b->hosts[i] : NULL;
-		char one[24], other[24];
 
 		note_at(diff, DIFFERENCE_NODE, "name", i, from ? from->name : NULL,
 			to ? to->name : NULL);
 		if (!from || !to)
 			continue;
 		note_at(diff, DIFFERENCE_NODE, "local_size", i,
-			number_text(one, (int64_t)from->layout->count, -1),
-			number_text(other, (int64_t)to->layout->count, -1));
+			NUMBER_TEXT((int64_t)from->layout->count, -1),
+			NUMBER_TEXT((int64_t)to->layout->count, -1));
 		note_at(diff, DIFFERENCE_NODE, "device_order", i, from->layout->device_order,
 			to->layout->device_order);
 		compare_machines(diff, i, from->layout, to->layout);
@@ -240,7 +232,7 @@ static const struct {
 };
 
 /* The value as text; a number is written into `room`. */
-static const char *attribute(char room[24], const gpumap_plan *plan, size_t rank, size_t i)
+static const char *attribute(struct quoted *room, const gpumap_plan *plan, size_t rank, size_t i)
 {
 	if (attributes[i].is_text)
 		return gpumap_plan_rank_str(plan, (int64_t)rank, attributes[i].text);
@@ -251,10 +243,10 @@ static const char *attribute(char room[24], const gpumap_plan *plan, size_t rank
 static void compare_rank(struct plan_diff *diff, size_t rank)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++) {
-		char one[24], other[24];
+		struct quoted one, other;
 
 		note_at(diff, DIFFERENCE_RANK, attributes[i].key, rank,
-			attribute(one, diff->a, rank, i), attribute(other, diff->b, rank, i));
+			attribute(&one, diff->a, rank, i), attribute(&other, diff->b, rank, i));
 	}
 }
 

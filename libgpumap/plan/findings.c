@@ -2,34 +2,26 @@
 /* Reports of the stages: findings, which may be alike on many hosts, and steps. */
 #include "plan/build.h"
 
-#include <stdio.h>
-
-#include "strbuf.h"
-
 int plan_nomem(struct builder *b)
 {
 	return report_nomem(b->report);
 }
 
-const char *more_hosts(struct more_hosts *ret, size_t host_count)
+const char *more_hosts(struct quoted *ret, size_t host_count)
 {
-	if (host_count > 1)
-		snprintf(ret->text, sizeof(ret->text), " (and %zu more host%s)", host_count - 1,
-			 host_count == 2 ? "" : "s");
-	return ret->text;
+	return host_count > 1 ? format_text(ret, " (and %zu more host%s)", host_count - 1,
+					    host_count == 2 ? "" : "s")
+			      : "";
 }
 
-const char *device_label(struct device_label *ret, const gpumap_device *device)
+const char *device_label(struct quoted *ret, const gpumap_device *device)
 {
 	if (device->physical < 0)
-		snprintf(ret->text, sizeof(ret->text), "%.100s",
-			 device->uuid ? device->uuid : "a device");
-	else if (device->mig_position >= 0)
-		snprintf(ret->text, sizeof(ret->text), "MIG instance %d of GPU %d",
-			 device->mig_position, device->physical);
-	else
-		snprintf(ret->text, sizeof(ret->text), "GPU %d", device->physical);
-	return ret->text;
+		return format_text(ret, "%.100s", device->uuid ? device->uuid : "a device");
+	if (device->mig_position >= 0)
+		return format_text(ret, "MIG instance %d of GPU %d", device->mig_position,
+				   device->physical);
+	return format_text(ret, "GPU %d", device->physical);
 }
 
 /* The number of findings of one id that are given in full. */

@@ -3,8 +3,6 @@
  * override a list. */
 #include "plan/build.h"
 
-#include <stdio.h>
-
 #include "plan/job.h"
 #include "strbuf.h"
 
@@ -90,7 +88,7 @@ const struct plan_inherited *limits_list(const struct plan_host_input *host)
 	return i ? &host->inherited[i - 1] : NULL;
 }
 
-int limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index)
+void limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index)
 {
 	const struct plan_inherited *limit = limits_list(class->host);
 	const gpumap_mapping *mapping = limit->mapping;
@@ -98,11 +96,11 @@ int limits_inherit(struct builder *b, struct host_class *class, const struct dev
 
 	if (!set_is_certain(mapping)) {
 		report_undecidable(b, class, limit, "the GPUs");
-		return GPUMAP_OK;
+		return;
 	}
 	if (!any_order && !order_is_certain(mapping)) {
 		report_undecidable(b, class, limit, "the order");
-		return GPUMAP_OK;
+		return;
 	}
 	/* CUDA hides some compute instances, so there are never more than places. */
 	for (size_t i = 0; i < mapping->visible_count; i++) {
@@ -117,7 +115,7 @@ int limits_inherit(struct builder *b, struct host_class *class, const struct dev
 				    "%s has %s, which the inventory of %s lacks%s",
 				    limit_name(limit), DEVICE_LABEL(seen), class->host->name,
 				    MORE_HOSTS(class->host_count));
-			return GPUMAP_OK;
+			return;
 		}
 		if (class->count < device_total(class->host->inventory))
 			class->devices[class->count++] = device;
@@ -125,7 +123,6 @@ int limits_inherit(struct builder *b, struct host_class *class, const struct dev
 	plan_step(b, "S6a", limit->origin, "gpus = inherit: %zu device%s of %s on %s%s",
 		  class->count, class->count == 1 ? "" : "s", limit_name(limit), class->host->name,
 		  MORE_HOSTS(class->host_count));
-	return GPUMAP_OK;
 }
 
 /* The devices of the i-th entry. A rank may use every compute instance that its own list names,
@@ -191,23 +188,18 @@ static void label_outside(struct strbuf *buf, const struct host_class *class, co
 }
 
 /* The remedy, after that for a number that may be meant as a count. */
-static const char *with_count(struct count_fix *ret, const struct builder *b,
+static const char *with_count(struct quoted *ret, const struct builder *b,
 			      const struct host_class *class, const char *fix)
 {
 	size_t meant = selection_count_meant(b, class);
-	struct count_fix count;
 
-	if (!meant)
-		return fix;
-	selection_count_fix(&count, b, meant);
-	snprintf(ret->text, sizeof(ret->text), "%.150s; or %s", count.text, fix);
-	return ret->text;
+	return meant ? format_text(ret, "%.150s; or %s", COUNT_FIX(b, meant), fix) : fix;
 }
 
 static void report_outside(struct builder *b, struct host_class *class,
 			   const struct plan_inherited *limit, const char *labels)
 {
-	struct count_fix fix;
+	struct quoted fix;
 	const struct plan_place *place = &class->settings->gpus.place;
 	const char *more = MORE_HOSTS(class->host_count), *host = class->host->name;
 	struct about about = {.rule = "S6a",

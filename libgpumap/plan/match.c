@@ -2,8 +2,6 @@
 /* From a selection to devices of a class of hosts. */
 #include "plan/build.h"
 
-#include <stdio.h>
-
 struct picker {
 	struct builder *b;
 	struct host_class *class;
@@ -57,16 +55,13 @@ static void report_no_number(struct picker *k, const struct entry *entry)
 	size_t meant = selection_count_meant(k->b, k->class);
 	const gpumap_device *last = device_by_number(&k->index, (int64_t)inventory->count - 1);
 	bool numbered = last && device_by_number(&k->index, 0);
-	struct count_fix by_count = {""};
 	const char *known = !numbered ? "gpumap inventory lists the devices"
 			    : inventory->count == 1
 				    ? "there is GPU 0 alone"
 				    : FORMAT("there are GPUs 0 to %d", last->physical);
 
-	if (meant)
-		selection_count_fix(&by_count, k->b, meant);
 	report_bad(k, entry, "is not a GPU",
-		   FORMAT("%s%s%s", by_count.text, meant ? "; " : "", known));
+		   meant ? FORMAT("%s; %s", COUNT_FIX(k->b, meant), known) : known);
 }
 
 /* Reports one finding, not one for each entry. */
@@ -102,15 +97,15 @@ static void report_lone_number(struct builder *b, const struct host_class *class
 {
 	size_t meant = class->bad ? 0 : selection_count_meant(b, class);
 	const char *any_gpu = "for any GPU write " SETTING("ranks = 1") " and leave --gpus out";
-	struct count_fix lone, count;
+	struct quoted fix;
 
 	if (!meant || b->reported[FINDING_LONE_NUMBER])
 		return;
-	snprintf(lone.text, sizeof(lone.text),
-		 "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
-			 "ranks = 1") " to keep GPU %zu",
-		 meant == 1 ? any_gpu : selection_count_fix(&count, b, meant), meant, meant);
-	plan_report(b, FINDING_LONE_NUMBER, ABOUT(.origin = "--gpus", .fix = lone.text),
+	format_text(&fix,
+		    "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
+			    "ranks = 1") " to keep GPU %zu",
+		    meant == 1 ? any_gpu : COUNT_FIX(b, meant), meant, meant);
+	plan_report(b, FINDING_LONE_NUMBER, ABOUT(.origin = "--gpus", .fix = fix.text),
 		    "%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
 		    MORE_HOSTS(class->host_count));
 }
@@ -218,25 +213,21 @@ static bool knows_free(struct builder *b, struct host_class *class)
 	return !class->bad;
 }
 
-static int pick(struct picker *k)
+static void pick(struct picker *k)
 {
 	const gpumap_inventory *inventory = k->class->host->inventory;
 	const struct selection *selection = k->class->selection;
 
 	if (selection->kind == PLAN_GPUS_INHERIT && limits_list(k->class->host))
-		return limits_inherit(k->b, k->class, &k->index);
-	if (selection->kind == PLAN_GPUS_FREE) {
+		limits_inherit(k->b, k->class, &k->index);
+	else if (selection->kind == PLAN_GPUS_FREE)
 		take_free(k);
-		return GPUMAP_OK;
-	}
-	if (selection->kind != PLAN_GPUS_GPU) {
+	else if (selection->kind == PLAN_GPUS_GPU)
+		for (size_t i = 0; i < selection->count; i++)
+			take_entry(k, &selection->entries[i]);
+	else
 		for (size_t i = 0; i < inventory->count; i++)
 			take_all(k, &inventory->gpus[i]);
-		return GPUMAP_OK;
-	}
-	for (size_t i = 0; i < selection->count; i++)
-		take_entry(k, &selection->entries[i]);
-	return GPUMAP_OK;
 }
 
 int selection_apply(struct builder *b, struct host_class *class)
@@ -282,7 +273,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 		return plan_nomem(b);
 	r = device_index_make(b, inventory, named, &k.index);
 	if (r == GPUMAP_OK)
-		r = pick(&k);
+		pick(&k);
 	if (r == GPUMAP_OK && !class->bad)
 		r = limits_apply(b, class, &k.index);
 	if (r == GPUMAP_OK && !class->bad)

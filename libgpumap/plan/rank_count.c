@@ -2,8 +2,6 @@
 /* Rule R4: the number of ranks on each host. */
 #include "plan/build.h"
 
-#include <stdio.h>
-
 static bool lacks_gpus(const struct host_class *class)
 {
 	return !class->bad && !class->without && !class->count;
@@ -103,14 +101,13 @@ static void too_few_selected(struct builder *b, const struct about *about, int64
 			     const struct host_class *class, const char *more)
 {
 	const struct plan_setting *gpus = &class->settings->gpus;
-	char where[160] = "";
+	bool of_file = gpus->origin && *gpus->origin != '-';
 
-	if (gpus->origin && *gpus->origin != '-')
-		snprintf(where, sizeof(where), " of %s", QUOTE(span_of(gpus->origin)));
 	plan_report(b, FINDING_TOO_MANY_RANKS, about,
-		    "%lld ranks, but " SETTING("gpus = %s") "%s selects %zu of the %zu GPUs of "
+		    "%lld ranks, but " SETTING("gpus = %s") "%s%s selects %zu of the %zu GPUs of "
 							    "%s%s",
-		    (long long)ranks, gpus->text, where, class->count,
+		    (long long)ranks, gpus->text, of_file ? " of " : "",
+		    of_file ? QUOTE(span_of(gpus->origin)) : "", class->count,
 		    class->host->inventory->count, class->host->name, more);
 }
 
@@ -123,15 +120,15 @@ static void too_many(struct builder *b, const struct plan_settings *settings,
 	const char *host = class ? class->host->name : "all hosts";
 	bool selected = class && class->count == max && class->selection->kind == PLAN_GPUS_GPU &&
 			class->count < class->host->inventory->count;
-	char fix[160];
+	struct quoted fix;
 	struct about about = {.rule = "G10",
 			      .origin = place->origin,
 			      .line = place->line,
 			      .column = place->column,
-			      .fix = fix};
+			      .fix = fix.text};
 
-	snprintf(
-		fix, sizeof(fix),
+	format_text(
+		&fix,
 		"%swrite " SETTING("%s = %zu") ", or share GPUs with " SETTING("ranks_per_gpu = N"),
 		selected ? "write " SETTING("gpus = all") ", or " : "", profile_key(key)->key.name,
 		max);

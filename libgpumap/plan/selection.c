@@ -81,21 +81,19 @@ size_t selection_count_meant(const struct builder *b, const struct host_class *c
 		       : 0;
 }
 
-const char *selection_count_fix(struct count_fix *ret, const struct builder *b, size_t count)
+const char *selection_count_fix(struct quoted *ret, const struct builder *b, size_t count)
 {
 	enum { MAX_LISTED = 16 };
 	char list[64] = "0";
 	int length = 1;
 
 	if (b->input->settings->mode.word == PLAN_DDP || count > MAX_LISTED) {
-		snprintf(ret->text, sizeof(ret->text),
-			 "for %zu rank%s write " SETTING("ranks = %zu") " and leave --gpus out",
-			 count, count == 1 ? "" : "s", count);
-		return ret->text;
+		return format_text(
+			ret, "for %zu rank%s write " SETTING("ranks = %zu") " and leave --gpus out",
+			count, count == 1 ? "" : "s", count);
 	}
 	for (size_t i = 1; i < count; i++)
 		length += snprintf(list + length, sizeof(list) - (size_t)length, ",%zu", i);
-	snprintf(ret->text, sizeof(ret->text), "for %zu GPU%s write " SETTING("gpus = %s"), count,
-		 count == 1 ? "" : "s", list);
-	return ret->text;
+	return format_text(ret, "for %zu GPU%s write " SETTING("gpus = %s"), count,
+			   count == 1 ? "" : "s", list);
 }

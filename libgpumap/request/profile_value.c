@@ -160,7 +160,6 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 	const char *name = m->key->key.name, *grammar = m->key->key.value;
 	struct about here = *about;
 	struct quoted room;
-	struct fix word_room;
 	bool part = m->wrong.text != m->value.text || m->wrong.length != m->value.length;
 	const char *fix = foreign_value(&room, m->key, m->value);
 
@@ -169,9 +168,9 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 	if (!fix && m->key == profile_key(PKEY_PROFILE_gpus))
 		fix = gpu_fix(&room, m->wrong); /* better than that of the grammar */
 	if (!fix && !part && m->value.length > 2)
-		fix = word_near(&word_room, grammar, m->value);
+		fix = word_near(&room, grammar, m->value);
 	if (!fix)
-		fix = !m->form   ? word_fix(&word_room, grammar, m->value)
+		fix = !m->form   ? word_fix(&room, grammar, m->value)
 		      : m->words ? alternatives(&room, m)
 				 : format_text(&room, "write %s", m->form->fix);
 	here.fix = fix;
