@@ -102,12 +102,11 @@ static int read_line(struct recorded *r, const struct line *line)
 	return 0;
 }
 
-static int end(struct recorded *r)
+static void end(struct recorded *r)
 {
 	r->line = 0;
 	if (r->complaint.hosts > r->complaint.others)
 		recorded_foreign(r, NULL, "this is a list of hosts");
-	return GPUMAP_OK;
 }
 
 const struct format complaint_format = {.line = read_line, .end = end};

@@ -4,7 +4,6 @@
 #include "inventory/recorded.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 #include "memory.h"
 #include "text/pci.h"
@@ -38,11 +37,10 @@ static int lookup_get(struct recorded *r, enum kind kind, struct span key)
 	return -1;
 }
 
-static int lookup_put(struct recorded *r, enum kind kind, struct span key, int position)
+static void lookup_put(struct recorded *r, enum kind kind, struct span key, int position)
 {
-	if (hash_index_add(&r->lookup, hash_of(kind, key), (size_t)position))
-		return GPUMAP_OK;
-	return recorded_nomem(r);
+	if (!hash_index_add(&r->lookup, hash_of(kind, key), (size_t)position))
+		recorded_nomem(r);
 }
 
 int recorded_by_pci(struct recorded *r, const char *pci)
@@ -64,17 +62,17 @@ static const char *who(struct recorded *r, const gpumap_device *d)
 	return text ? text : "a GPU";
 }
 
-static int two_values(struct recorded *r, const gpumap_device *d, const char *what, const char *a,
-		      struct span b)
+static void two_values(struct recorded *r, const gpumap_device *d, const char *what, const char *a,
+		       struct span b)
 {
-	return recorded_contradiction(r, "%s has the %s %s and the %s %s", who(r, d), what, a, what,
-				      QUOTE(b));
+	recorded_contradiction(r, "%s has the %s %s and the %s %s", who(r, d), what, a, what,
+			       QUOTE(b));
 }
 
 static void disagree(struct recorded *r, const gpumap_device *d, const char *what, struct span a,
 		     struct span b)
 {
-	if (r->disagreed)
+	if (r->disagreed || r->code != GPUMAP_OK)
 		return;
 	r->disagreed = true;
 	report_add(r->report, FINDING_CONTRADICTION,
@@ -85,32 +83,32 @@ static void disagree(struct recorded *r, const gpumap_device *d, const char *wha
 }
 
 /* Each sets a member of the GPU at `at`, or checks that it is the same. The first value wins. */
-static int set_index(struct recorded *r, int at, int64_t index)
+static void set_index(struct recorded *r, int at, int64_t index)
 {
 	gpumap_device *d = &r->inventory->gpus[at];
-	char text[24];
+	const char *text = FORMAT("%lld", (long long)index);
 
-	snprintf(text, sizeof(text), "%lld", (long long)index);
 	if (index < 0 || index == d->index)
-		return GPUMAP_OK;
+		return;
 	if (d->index >= 0)
-		return recorded_contradiction(r, "%s is also GPU %s", who(r, d), text);
+		recorded_contradiction(r, "%s is also GPU %s", who(r, d), text);
 	d->index = (int)index;
-	return lookup_put(r, BY_INDEX, span_of(text), at);
+	lookup_put(r, BY_INDEX, span_of(text), at);
 }
 
-static int set_key(struct recorded *r, int at, enum kind kind, struct span value)
+static void set_key(struct recorded *r, int at, enum kind kind, struct span value)
 {
 	gpumap_device *d = &r->inventory->gpus[at];
 	char **member = kind == BY_UUID ? &d->uuid : &d->pci;
 
 	if (!value.text || (*member && span_is(value, *member)))
-		return GPUMAP_OK;
+		return;
 	if (*member)
-		return two_values(r, d, kind == BY_UUID ? "UUID" : "PCI address", *member, value);
-	if (!member_set(member, value))
-		return recorded_nomem(r);
-	return lookup_put(r, kind, value, at);
+		two_values(r, d, kind == BY_UUID ? "UUID" : "PCI address", *member, value);
+	else if (!member_set(member, value))
+		recorded_nomem(r);
+	else
+		lookup_put(r, kind, value, at);
 }
 
 /* nvidia-smi's table cuts names: "NVIDIA A100-SXM..." is the start of the full one. */
@@ -128,89 +126,82 @@ static bool names_agree(struct span a, struct span b)
 	return span_same(a, b) || is_start_of(a, b) || is_start_of(b, a);
 }
 
-static int set_name(struct recorded *r, int at, struct span name)
+static void set_name(struct recorded *r, int at, struct span name)
 {
 	gpumap_device *d = &r->inventory->gpus[at];
 
 	if (!name.text || !name.length)
-		return GPUMAP_OK;
+		return;
 	name = span_of(QUOTE(name));
 	if (d->name && !names_agree(span_of(d->name), name))
 		disagree(r, d, "name", span_of(d->name), name);
 	else if ((!d->name || is_start_of(span_of(d->name), name)) && !member_set(&d->name, name))
-		return recorded_nomem(r);
-	return GPUMAP_OK;
+		recorded_nomem(r);
 }
 
-static int set_list(struct recorded *r, int at, char **member, const char *what, struct span value)
+static void set_list(struct recorded *r, int at, char **member, const char *what, struct span value)
 {
 	if (!value.text || !is_id_list(value))
-		return GPUMAP_OK;
-	if (*member && !span_is(value, *member)) {
+		return;
+	if (*member && !span_is(value, *member))
 		disagree(r, &r->inventory->gpus[at], what, span_of(*member), value);
-		return GPUMAP_OK;
-	}
-	return *member || member_set(member, value) ? GPUMAP_OK : recorded_nomem(r);
+	else if (!*member && !member_set(member, value))
+		recorded_nomem(r);
 }
 
 static void set_memory(struct recorded *r, gpumap_device *d, int64_t memory)
 {
-	char a[24], b[24];
-
-	if (memory < 0)
-		return;
-	if (d->memory >= 0 && d->memory != memory) {
-		snprintf(a, sizeof(a), "%lld", (long long)(d->memory / MIB));
-		snprintf(b, sizeof(b), "%lld", (long long)(memory / MIB));
-		disagree(r, d, "memory in MiB", span_of(a), span_of(b));
-		return;
-	}
-	d->memory = memory;
+	if (memory >= 0 && d->memory >= 0 && d->memory != memory)
+		disagree(r, d, "memory in MiB",
+			 span_of(FORMAT("%lld", (long long)(d->memory / MIB))),
+			 span_of(FORMAT("%lld", (long long)(memory / MIB))));
+	else if (memory >= 0)
+		d->memory = memory;
 }
 
-static int set_members(struct recorded *r, int at, const struct seen *seen)
+static void set_members(struct recorded *r, int at, const struct seen *seen)
 {
 	gpumap_device *d = &r->inventory->gpus[at];
-	int code = set_name(r, at, seen->name);
 
-	if (code == GPUMAP_OK)
-		code = set_list(r, at, &d->numa, "NUMA node", seen->numa);
-	if (code == GPUMAP_OK)
-		code = set_list(r, at, &d->cpus, "CPU list", seen->cpus);
+	set_name(r, at, seen->name);
+	set_list(r, at, &d->numa, "NUMA node", seen->numa);
+	set_list(r, at, &d->cpus, "CPU list", seen->cpus);
 	set_memory(r, d, seen->memory);
 	if (d->minor < 0 && seen->minor <= INT_MAX)
 		d->minor = (int)seen->minor;
 	if (d->mig_enabled < 0)
 		d->mig_enabled = seen->mig_enabled;
-	return code;
+}
+
+static struct span known(const char *text)
+{
+	return text ? span_of(text) : NO_SPAN;
 }
 
 /* Two GPUs turn out to be one: merges `from` into `into`. */
-static int absorb(struct recorded *r, int into, int from)
+static void absorb(struct recorded *r, int into, int from)
 {
 	gpumap_device *a = &r->inventory->gpus[into], *b = &r->inventory->gpus[from];
-	struct seen seen = seen_gpu(b->index);
-	int code = set_index(r, into, b->index);
+	const struct seen seen = {
+		.name = known(b->name),
+		.numa = known(b->numa),
+		.cpus = known(b->cpus),
+		.memory = b->memory,
+		.minor = b->minor,
+		.mig_enabled = b->mig_enabled,
+	};
 
-	seen.memory = b->memory;
-	seen.minor = b->minor;
-	seen.mig_enabled = b->mig_enabled;
-	if (code == GPUMAP_OK && b->uuid)
-		code = set_key(r, into, BY_UUID, span_of(b->uuid));
-	if (code == GPUMAP_OK && b->pci)
-		code = set_key(r, into, BY_PCI, span_of(b->pci));
-	seen.name = b->name ? span_of(b->name) : NO_SPAN;
-	seen.numa = b->numa ? span_of(b->numa) : NO_SPAN;
-	seen.cpus = b->cpus ? span_of(b->cpus) : NO_SPAN;
-	if (code == GPUMAP_OK)
-		code = set_members(r, into, &seen);
-	if (code == GPUMAP_OK && b->mig_count && a->mig_count)
-		return recorded_contradiction(r, "MIG instances of %s are listed twice", who(r, a));
-	if (code == GPUMAP_OK && b->nvlink_count >= 0 && a->nvlink_count < 0 &&
+	set_index(r, into, b->index);
+	set_key(r, into, BY_UUID, known(b->uuid));
+	set_key(r, into, BY_PCI, known(b->pci));
+	set_members(r, into, &seen);
+	if (b->mig_count && a->mig_count)
+		recorded_contradiction(r, "MIG instances of %s are listed twice", who(r, a));
+	if (b->nvlink_count >= 0 && a->nvlink_count < 0 &&
 	    !device_set_nvlink(a, b->nvlink, (size_t)b->nvlink_count))
-		code = recorded_nomem(r);
-	if (code != GPUMAP_OK)
-		return code;
+		recorded_nomem(r);
+	if (r->code != GPUMAP_OK)
+		return;
 	if (b->mig_count) {
 		a->mig = b->mig;
 		a->mig_count = b->mig_count;
@@ -224,7 +215,6 @@ static int absorb(struct recorded *r, int into, int from)
 	free(b->cpus);
 	free(b->nvlink);
 	*b = (gpumap_device){.index = -1, .physical = DEAD};
-	return GPUMAP_OK;
 }
 
 /* --- which GPU ------------------------------------------------------------------------------- */
@@ -270,72 +260,60 @@ static struct span usable_uuid(struct recorded *r, struct span uuid)
 static int new_gpu(struct recorded *r)
 {
 	if (r->inventory->count >= GPUMAP_MAX_DEVICES)
-		return recorded_limit(r, "more than %d GPUs", GPUMAP_MAX_DEVICES);
-	if (!inventory_add(r->inventory))
-		return recorded_nomem(r);
-	return (int)r->inventory->count - 1;
+		recorded_limit(r, "more than %d GPUs", GPUMAP_MAX_DEVICES);
+	else if (!inventory_add(r->inventory))
+		recorded_nomem(r);
+	return r->code == GPUMAP_OK ? (int)r->inventory->count - 1 : -1;
 }
 
-/* Makes *at and `other` (-1: none) one GPU. */
-static int join(struct recorded *r, int *at, int other)
+/* Makes two places (-1: none) one GPU, and returns its place. */
+static int join(struct recorded *r, int at, int other)
 {
-	if (*at >= 0 && other >= 0 && *at != other)
-		return absorb(r, *at, other);
-	if (*at < 0)
-		*at = other;
-	return GPUMAP_OK;
+	if (at >= 0 && other >= 0 && at != other)
+		absorb(r, at, other);
+	return at < 0 ? other : at;
 }
 
-/* The GPU that has one of these keys. *at is -1 if there is none. */
-static int find(struct recorded *r, struct span index, struct span uuid, struct span pci, int *at)
+/* The GPU that has one of these keys; -1: none. */
+static int find(struct recorded *r, struct span index, struct span uuid, struct span pci)
 {
-	int code = GPUMAP_OK;
+	int at = index.text ? lookup_get(r, BY_INDEX, index) : -1;
 
-	*at = index.text ? lookup_get(r, BY_INDEX, index) : -1;
 	if (uuid.text)
-		code = join(r, at, lookup_get(r, BY_UUID, uuid));
-	if (code == GPUMAP_OK && pci.text)
-		code = join(r, at, lookup_get(r, BY_PCI, pci));
-	return code;
+		at = join(r, at, lookup_get(r, BY_UUID, uuid));
+	return pci.text ? join(r, at, lookup_get(r, BY_PCI, pci)) : at;
 }
 
 int recorded_gpu(struct recorded *r, const struct seen *seen)
 {
 	struct span uuid = usable_uuid(r, seen->uuid), pci = NO_SPAN, index = NO_SPAN;
-	char address[20], number[24];
-	int at = -1, code;
+	struct quoted number;
+	char address[20];
+	int at;
 
 	if (seen->index >= GPUMAP_MAX_DEVICES)
-		return recorded_limit(r, "a GPU's index is past %d", GPUMAP_MAX_DEVICES - 1);
-	if (seen->index >= 0) {
-		snprintf(number, sizeof(number), "%lld", (long long)seen->index);
-		index = span_of(number);
-	}
+		recorded_limit(r, "a GPU's index is past %d", GPUMAP_MAX_DEVICES - 1);
+	if (r->code != GPUMAP_OK)
+		return -1;
+	if (seen->index >= 0)
+		index = span_of(format_text(&number, "%lld", (long long)seen->index));
 	if (seen->pci.text && pci_normalise(seen->pci, address))
 		pci = span_of(address);
-	code = find(r, index, uuid, pci, &at);
-	if (code != GPUMAP_OK)
-		return code;
+	at = find(r, index, uuid, pci);
 	if (at < 0)
 		at = new_gpu(r);
 	if (at < 0)
 		return at;
-	code = set_index(r, at, seen->index);
-	if (code == GPUMAP_OK)
-		code = set_key(r, at, BY_UUID, uuid);
-	if (code == GPUMAP_OK)
-		code = set_key(r, at, BY_PCI, pci);
-	if (code == GPUMAP_OK)
-		code = set_members(r, at, seen);
-	return code == GPUMAP_OK ? at : code;
+	set_index(r, at, seen->index);
+	set_key(r, at, BY_UUID, uuid);
+	set_key(r, at, BY_PCI, pci);
+	set_members(r, at, seen);
+	return r->code == GPUMAP_OK ? at : -1;
 }
 
 static int by_number(struct recorded *r, int64_t index)
 {
-	char number[24];
-
-	snprintf(number, sizeof(number), "%lld", (long long)index);
-	return lookup_get(r, BY_INDEX, span_of(number));
+	return lookup_get(r, BY_INDEX, span_of(FORMAT("%lld", (long long)index)));
 }
 
 bool recorded_fits(struct recorded *r, int position, int64_t index)
@@ -351,11 +329,9 @@ bool recorded_fits(struct recorded *r, int position, int64_t index)
 	return !(d->uuid && other->uuid) && !(d->pci && other->pci);
 }
 
-int recorded_number(struct recorded *r, int position, int64_t index)
+void recorded_number(struct recorded *r, int position, int64_t index)
 {
-	int code = join(r, &position, by_number(r, index));
-
-	return code == GPUMAP_OK ? set_index(r, position, index) : code;
+	set_index(r, join(r, position, by_number(r, index)), index);
 }
 
 /* Until the end a MIG instance has its number in `index`. */
@@ -372,7 +348,7 @@ static bool differs(int a, int64_t b)
 	return a >= 0 && b >= 0 && a != b;
 }
 
-int recorded_mig(struct recorded *r, int position, const struct seen_mig *seen)
+void recorded_mig(struct recorded *r, int position, const struct seen_mig *seen)
 {
 	gpumap_device *gpu = &r->inventory->gpus[position];
 	struct span uuid = usable_uuid(r, seen->uuid);
@@ -380,27 +356,28 @@ int recorded_mig(struct recorded *r, int position, const struct seen_mig *seen)
 
 	if (!mig) {
 		if (gpu->mig_count >= MAX_MIG)
-			return recorded_limit(r, "%s has more than %d MIG instances", who(r, gpu),
-					      MAX_MIG);
+			recorded_limit(r, "%s has more than %d MIG instances", who(r, gpu),
+				       MAX_MIG);
 		mig = device_add_mig(gpu);
-		if (!mig)
-			return recorded_nomem(r);
+		if (!mig) {
+			recorded_nomem(r);
+			return;
+		}
 		mig->index = (int)seen->number;
 	}
 	if ((uuid.text && mig->uuid && !span_is(uuid, mig->uuid)) || differs(mig->gi, seen->gi) ||
 	    differs(mig->ci, seen->ci))
-		return recorded_contradiction(r, "MIG device %d of %s is listed twice, differently",
-					      (int)seen->number, who(r, gpu));
+		recorded_contradiction(r, "MIG device %d of %s is listed twice, differently",
+				       (int)seen->number, who(r, gpu));
 	if ((uuid.text && !mig->uuid && !member_set(&mig->uuid, uuid)) ||
 	    (seen->profile.text && !mig->profile && !member_set(&mig->profile, seen->profile)))
-		return recorded_nomem(r);
+		recorded_nomem(r);
 	if (seen->gi >= 0)
 		mig->gi = (int)seen->gi;
 	if (seen->ci >= 0)
 		mig->ci = (int)seen->ci;
 	if (seen->memory >= 0)
 		mig->memory = seen->memory;
-	return GPUMAP_OK;
 }
 
 static int by_index(const void *a, const void *b)
@@ -443,40 +420,41 @@ static void split(gpumap_inventory *inventory, struct sides *s)
 }
 
 /* nvidia-smi numbers in PCI order and prints in that order. */
-static int pair(struct recorded *r, struct sides *s)
+static void pair(struct recorded *r, struct sides *s)
 {
 	gpumap_device *gpus = r->inventory->gpus;
-	int code = GPUMAP_OK;
 
 	qsort(s->with, s->with_count, sizeof(*s->with), by_index);
 	if (s->addresses)
 		qsort(s->without, s->without_count, sizeof(*s->without), by_pci);
-	for (size_t i = 0; code == GPUMAP_OK && i < s->with_count; i++) {
+	for (size_t i = 0; r->code == GPUMAP_OK && i < s->with_count; i++) {
 		gpumap_device *a = s->with[i], *b = s->without[i];
 
 		if (a->name && b->name && !names_agree(span_of(a->name), span_of(b->name)))
-			return recorded_contradiction(r,
-						      "%s is a '%s' in one part and a '%s' in "
-						      "another",
-						      who(r, a), a->name, b->name);
-		code = absorb(r, (int)(a - gpus), (int)(b - gpus));
+			recorded_contradiction(r, "%s is a '%s' in one part and a '%s' in another",
+					       who(r, a), a->name, b->name);
+		else
+			absorb(r, (int)(a - gpus), (int)(b - gpus));
 	}
-	return code;
 }
 
-static int reconcile(struct recorded *r, struct sides *s)
+static void reconcile(struct recorded *r, struct sides *s)
 {
 	if (!s->with_count && s->without_count && s->keyless)
 		recorded_partial(r, "add index or uuid to the query",
 				 "GPUs are named by model alone; one is taken for each row");
 	if (!s->with_count || !s->without_count)
-		return GPUMAP_OK;
-	if (s->with_count == s->without_count)
-		return pair(r, s);
-	if (!s->keyless)
-		return recorded_contradiction(
+		return;
+	if (s->with_count == s->without_count) {
+		pair(r, s);
+		return;
+	}
+	if (!s->keyless) {
+		recorded_contradiction(
 			r, "%zu GPUs are numbered, %zu others are not, and they cannot be matched",
 			s->with_count, s->without_count);
+		return;
+	}
 	recorded_partial(r, "add index or uuid to the query",
 			 "%zu rows name no GPU by index, UUID or PCI address and are left out",
 			 s->without_count);
@@ -485,7 +463,6 @@ static int reconcile(struct recorded *r, struct sides *s)
 		s->without[i]->name = NULL;
 		s->without[i]->physical = DEAD;
 	}
-	return GPUMAP_OK;
 }
 
 static void drop_dead(gpumap_inventory *inventory)
@@ -504,20 +481,19 @@ static void drop_dead(gpumap_inventory *inventory)
 	inventory->count = kept;
 }
 
-int recorded_link(struct recorded *r)
+void recorded_link(struct recorded *r)
 {
 	size_t room = r->inventory->count + 1;
-	struct sides s = {0};
-	int code;
+	CLEANUP_FREE gpumap_device **gpus = xmalloc(2 * room * sizeof(*gpus));
+	struct sides s = {.with = gpus};
 
 	r->line = 0;
-	s.with = xmalloc(2 * room * sizeof(gpumap_device *));
-	if (!s.with)
-		return recorded_nomem(r);
-	s.without = s.with + room;
+	if (!gpus) {
+		recorded_nomem(r);
+		return;
+	}
+	s.without = gpus + room;
 	split(r->inventory, &s);
-	code = reconcile(r, &s);
-	free(s.with);
+	reconcile(r, &s);
 	drop_dead(r->inventory);
-	return code;
 }

@@ -27,7 +27,7 @@ struct xml_reader {
 	struct recorded *r;
 	XML_Parser parser;
 	enum root root;
-	int depth, code;
+	int depth;
 	bool closed;
 	const char *bad; /* why the document is refused */
 	char numa[24];
@@ -53,16 +53,12 @@ static void stop(struct xml_reader *x)
 static void see_gpu(struct xml_reader *x, const char *busid, int64_t index)
 {
 	struct seen seen = seen_gpu(index);
-	int at;
 
 	seen.pci = span_of(busid);
 	if (x->numa[0])
 		seen.numa = span_of(x->numa);
-	at = recorded_gpu(x->r, &seen);
-	if (at < 0) {
-		x->code = at;
+	if (recorded_gpu(x->r, &seen) < 0)
 		stop(x);
-	}
 	x->gpus++;
 }
 
@@ -107,7 +103,7 @@ static void start_nvlink(struct xml_reader *x, const XML_Char **attrs)
 	if (!target || !x->busid[x->depth][0])
 		return;
 	if (!ARRAY_ROOM(s->links, s->count, s->room)) {
-		x->code = recorded_nomem(x->r);
+		recorded_nomem(x->r);
 		stop(x);
 		return;
 	}
@@ -214,16 +210,14 @@ static void nccl_xml_handlers(struct xml_reader *x)
 
 /* The neighbours of links[0], whose GPU has `count` consecutive links. If a link leads to a switch
  * or to a GPU without an element, the other end is not known. A link to itself is ignored. */
-static int connect_gpu(struct recorded *r, const struct xml_link *links, size_t count)
+static void connect_gpu(struct recorded *r, const struct xml_link *links, size_t count)
 {
 	CLEANUP_FREE int *neighbours = xmalloc(count * sizeof(*neighbours));
 	int from = recorded_by_pci(r, links[0].from);
-	bool known = from >= 0, set = true;
+	bool known = from >= 0;
 	size_t kept = 0;
 
-	if (!neighbours)
-		return recorded_nomem(r);
-	for (size_t i = 0; known && i < count; i++) {
+	for (size_t i = 0; neighbours && known && i < count; i++) {
 		int to = links[i].is_switch ? -1 : recorded_by_pci(r, links[i].to);
 
 		if (to == from)
@@ -232,25 +226,23 @@ static int connect_gpu(struct recorded *r, const struct xml_link *links, size_t 
 		if (known)
 			neighbours[kept++] = r->inventory->gpus[to].index;
 	}
-	if (known)
-		set = device_set_nvlink(&r->inventory->gpus[from], neighbours, kept);
-	return set ? GPUMAP_OK : recorded_nomem(r);
+	if (!neighbours ||
+	    (known && !device_set_nvlink(&r->inventory->gpus[from], neighbours, kept)))
+		recorded_nomem(r);
 }
 
 /* After the last line: NVLink neighbours from the addresses that were named. */
-static int nccl_xml_connect(struct recorded *r)
+static void nccl_xml_connect(struct recorded *r)
 {
 	const struct xml_state *s = &r->xml;
 	size_t first = 0;
-	int code = GPUMAP_OK;
 
-	for (size_t i = 1; code == GPUMAP_OK && i <= s->count; i++) {
+	for (size_t i = 1; i <= s->count; i++) {
 		if (i < s->count && streq(s->links[i].from, s->links[first].from))
 			continue;
-		code = connect_gpu(r, s->links + first, i - first);
+		connect_gpu(r, s->links + first, i - first);
 		first = i;
 	}
-	return code;
 }
 
 /* --- documents ------------------------------------------------------------------------------- */
@@ -389,7 +381,6 @@ static int read_document(struct recorded *r, const struct line *line)
 {
 	struct feed f = {.x = {.r = r}};
 	bool accepted;
-	int code;
 
 	f.prefix = (struct span){line->text.text, (size_t)(line->body.text - line->text.text)};
 	if (span_trim(f.prefix).length)
@@ -399,17 +390,17 @@ static int read_document(struct recorded *r, const struct line *line)
 	f.x.parser = XML_ParserCreate(NULL);
 	if (!f.x.parser || r->arena.failed) {
 		XML_ParserFree(f.x.parser);
-		return recorded_nomem(r);
+		recorded_nomem(r);
+		return 0;
 	}
 	nccl_xml_handlers(&f.x);
 	f.second = r->lines.at;
 	add_line(&f, line);
 	f.first = (int64_t)f.chunk.length;
 	accepted = feed(&f);
-	code = f.x.code;
 	if (f.chunk.failed || r->lines.failed ||
 	    XML_GetErrorCode(f.x.parser) == XML_ERROR_NO_MEMORY)
-		code = recorded_nomem(r);
+		recorded_nomem(r);
 	if (f.x.closed)
 		rewind_to(&f, byte_index(&f), true);
 	else if (!accepted)
@@ -418,7 +409,7 @@ static int read_document(struct recorded *r, const struct line *line)
 	r->xml.empty += !f.x.gpus;
 	strbuf_free(&f.chunk);
 	XML_ParserFree(f.x.parser);
-	return code != GPUMAP_OK ? code : f.x.gpus ? 1 : 2;
+	return f.x.gpus ? 1 : 2;
 }
 
 static int read_line(struct recorded *r, const struct line *line)

@@ -9,11 +9,10 @@
 
 #include "text/pci.h"
 
-static int finish_record(struct recorded *r)
+static void finish_record(struct recorded *r)
 {
 	struct proc_state *p = &r->proc;
 	struct seen seen = seen_gpu(-1);
-	int at = 0;
 
 	seen.minor = p->minor;
 	if (p->pci[0])
@@ -23,13 +22,12 @@ static int finish_record(struct recorded *r)
 	if (p->name)
 		seen.name = span_of(p->name);
 	if (p->pci[0] || is_full_uuid(span_of(p->uuid), "GPU-"))
-		at = recorded_gpu(r, &seen);
+		recorded_gpu(r, &seen);
 	if (p->uuid[0] && !p->pci[0])
 		recorded_partial(r, "record it again, to the end",
 				 "an information file lacks its Bus Location");
 	free(p->name);
 	*p = (struct proc_state){.minor = -1};
-	return at < 0 ? at : GPUMAP_OK;
 }
 
 static void keep(char *ret, size_t room, struct span value)
@@ -62,23 +60,22 @@ static int read_line(struct recorded *r, const struct line *line)
 {
 	struct proc_state *p = &r->proc;
 	struct span value;
-	int code = GPUMAP_OK;
 
 	if (!line->text.length || !memchr(line->text.text, ':', line->text.length))
 		return 0;
 	if (value_of(line, "Model", &value)) {
-		code = finish_record(r);
+		finish_record(r);
 		if (!line->cut && !span_is(value, "Unknown") && !member_set(&p->name, value))
-			code = recorded_nomem(r);
+			recorded_nomem(r);
 	} else if (value_of(line, "GPU UUID", &value)) {
 		if (p->uuid[0])
-			code = finish_record(r);
+			finish_record(r);
 		keep(p->uuid, sizeof(p->uuid), value);
 	} else if (value_of(line, "Bus Location", &value)) {
 		char address[20];
 
 		if (p->pci[0])
-			code = finish_record(r);
+			finish_record(r);
 		if (pci_normalise(value, address))
 			keep(p->pci, sizeof(p->pci), span_of(address));
 	} else if (value_of(line, "Device Minor", &value)) {
@@ -89,7 +86,7 @@ static int read_line(struct recorded *r, const struct line *line)
 	if (line->cut)
 		recorded_partial(r, "record it again, to the end", "the last line may be cut: '%s'",
 				 QUOTE(line->body));
-	return code == GPUMAP_OK ? 1 : code;
+	return 1;
 }
 
 const struct format proc_info_format = {

@@ -71,21 +71,20 @@ static bool csv_names_gpus(const struct csv_state *csv)
 }
 
 /* Gives the GPUs the numbers of a column. Those of all GPUs of a machine are 0, 1, ... */
-static int take_numbers(struct recorded *r, const struct number_column *n)
+static void take_numbers(struct recorded *r, const struct number_column *n)
 {
-	int code = GPUMAP_OK, count = 0;
+	int count = 0;
 	bool all = true;
 
-	for (int k = 0; code == GPUMAP_OK && k < INDEXES; k++) {
+	for (int k = 0; k < INDEXES; k++) {
 		if (!n->gpus[k])
 			continue;
 		all = all && count++ == k;
-		code = recorded_number(r, n->gpus[k] - 1, k);
+		recorded_number(r, n->gpus[k] - 1, k);
 	}
 	if (!all)
 		recorded_partial(r, "record it with the names of the columns, --format=csv alone",
 				 "a column without a name is taken for the index");
-	return code;
 }
 
 static bool column_fits(struct recorded *r, const struct number_column *n)
@@ -104,7 +103,7 @@ static bool column_fits(struct recorded *r, const struct number_column *n)
 }
 
 /* Takes the one column that can be the index, if there is one. */
-static int take_index(struct recorded *r)
+static void take_index(struct recorded *r)
 {
 	const struct number_column *found = NULL;
 	bool falls = false, several = false;
@@ -121,54 +120,50 @@ static int take_index(struct recorded *r)
 	}
 	r->csv.number_count = 0;
 	r->unclear = r->unclear || several || (falls && !found);
-	return found && !r->unclear ? take_numbers(r, found) : GPUMAP_OK;
+	if (found && !r->unclear)
+		take_numbers(r, found);
 }
 
-/* Returns 1 if the list has the names of columns, 0, or a negative code. */
-static int set_columns(struct recorded *r, struct span list, bool surely)
+/* False: the list does not have the names of columns. */
+static bool set_columns(struct recorded *r, struct span list, bool surely)
 {
 	struct csv_state csv = {.total = -1};
 	struct span rest = list, field;
 	size_t recognised = 0;
-	int code;
 
 	while ((field = csv_field(&rest)).text) {
 		enum column column;
 
 		if (csv.count == MAX_COLUMNS || !is_column(field, &column))
-			return 0;
+			return false;
 		csv.columns[csv.count++] = (unsigned char)column;
 		recognised += column != COLUMN_OTHER;
 	}
 	/* A single word is a header only if it can be nothing else. */
 	if (!surely && (!recognised || (csv.count == 1 && !csv_names_gpus(&csv))))
-		return 0;
-	code = take_index(r);
-	if (code != GPUMAP_OK)
-		return code;
+		return false;
+	take_index(r);
 	r->csv = csv;
 	if (!csv_names_gpus(&csv))
 		recorded_foreign(r, "add index,uuid,name to --query-gpu",
 				 "the columns '%s' name no GPU", QUOTE(list));
-	return 1;
+	return true;
 }
 
 /* Sets the columns from a command line such as "$ nvidia-smi --query-gpu=index,uuid
- * --format=csv,noheader". Returns 1 if it is one, 0, or a negative code. */
-static int csv_command(struct recorded *r, struct span s)
+ * --format=csv,noheader". False: it is none. */
+static bool csv_command(struct recorded *r, struct span s)
 {
 	struct span list;
-	int n;
 
 	if (!span_skip_to(&s, "--query-gpu="))
-		return 0;
+		return false;
 	list = take_word(&s);
 	if (list.length >= 2 && (*list.text == '"' || *list.text == '\''))
 		list = (struct span){list.text + 1, list.length - 2};
-	n = set_columns(r, list, true);
-	if (!n)
+	if (!set_columns(r, list, true))
 		r->csv.count = 0;
-	return n < 0 ? n : 1;
+	return true;
 }
 
 static bool csv_is_uuid(struct span field)
@@ -250,29 +245,25 @@ static enum column guess_column(struct guess *g, struct span field)
 }
 
 /* Sets the columns from the form of a row, if it has a UUID or an address. Of several sizes the
- * largest is the memory; a single one may be the memory in use. Returns 1 if it did, 0, or a
- * negative code. */
-static int csv_guess(struct recorded *r, struct span row)
+ * largest is the memory; a single one may be the memory in use. */
+static bool csv_guess(struct recorded *r, struct span row)
 {
 	struct guess g = {.csv = {.total = -1, .open = true}, .max = -1};
 	struct span rest = row, field;
-	int code;
 
 	for (; (field = csv_field(&rest)).text; g.csv.count++) {
 		if (g.csv.count == MAX_COLUMNS)
-			return 0;
+			return false;
 		g.csv.columns[g.csv.count] = (unsigned char)guess_column(&g, field);
 	}
 	if (g.uuids > 1 || g.addresses > 1 || !(g.uuids + g.addresses))
-		return 0;
+		return false;
 	if (g.sizes > 1)
 		g.csv.columns[g.largest] = COLUMN_MEMORY;
-	code = take_index(r);
-	if (code != GPUMAP_OK)
-		return code;
+	take_index(r);
 	r->unclear = r->unclear || g.numbers > MAX_NUMBERS;
 	r->csv = g.csv;
-	return 1;
+	return true;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -492,9 +483,8 @@ static int read_row(struct recorded *r, const struct line *line)
 	}
 	check_row(r, line, &row);
 	at = recorded_gpu(r, &row.seen);
-	if (at < 0)
-		return at;
-	check_numbers(&r->csv, &row, at);
+	if (at >= 0)
+		check_numbers(&r->csv, &row, at);
 	return 1;
 }
 
@@ -506,9 +496,8 @@ static int read_line(struct recorded *r, const struct line *line)
 		r->csv.open = true;
 		return 0;
 	}
-	n = csv_command(r, line->body);
-	if (n)
-		return n < 0 ? n : 0;
+	if (csv_command(r, line->body))
+		return 0;
 	if (r->csv.count) {
 		n = read_row(r, line);
 		if (n)
@@ -516,21 +505,19 @@ static int read_line(struct recorded *r, const struct line *line)
 	}
 	if (line->body.length < strlen("uuid"))
 		return 0;
-	n = set_columns(r, line->body, false);
-	if (n)
-		return n < 0 ? n : 2;
+	if (set_columns(r, line->body, false))
+		return 2;
 	if (r->csv.count && !r->csv.open && csv_names_gpus(&r->csv))
 		return 0;
-	n = csv_guess(r, line->body);
-	return n > 0 ? read_row(r, line) : n;
+	return csv_guess(r, line->body) ? read_row(r, line) : 0;
 }
 
-static int end(struct recorded *r)
+static void end(struct recorded *r)
 {
 	if (r->csv.total > (int64_t)r->inventory->count && r->inventory->count)
 		recorded_partial(r, NULL, "a row counts %d GPUs, but only %zu are listed",
 				 (int)r->csv.total, r->inventory->count);
-	return take_index(r);
+	take_index(r);
 }
 
 const struct format query_csv_format = {

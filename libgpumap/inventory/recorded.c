@@ -11,38 +11,30 @@ static const struct format *const all_formats[] = {
 
 /* --- the whole text ----------------------------------------------------------------- */
 
-static int offer(struct recorded *r, const struct line *line, uint32_t *used)
+static void offer(struct recorded *r, const struct line *line, uint32_t *used)
 {
-	for (size_t i = 0; i < r->format_count; i++) {
-		int n = r->formats[i]->line(r, line);
+	size_t i = 0;
+	int n = 0;
 
-		if (n < 0)
-			return n;
-		if (!n)
-			continue;
-		r->last = r->formats[i];
-		*used |= n == 1 ? 1u << i : 0;
-		return GPUMAP_OK;
-	}
-	r->last = NULL;
-	return GPUMAP_OK;
+	while (i < r->format_count && !(n = r->formats[i]->line(r, line)))
+		i++;
+	r->last = n ? r->formats[i] : NULL;
+	*used |= n == 1 ? 1u << i : 0;
 }
 
-static int read_lines(struct recorded *r, uint32_t *used)
+static void read_lines(struct recorded *r, uint32_t *used)
 {
 	struct line line;
-	int code = GPUMAP_OK;
 
-	while (code == GPUMAP_OK && lines_next(&r->lines, &line)) {
+	while (r->code == GPUMAP_OK && lines_next(&r->lines, &line)) {
 		r->line = line.number;
-		code = offer(r, &line, used);
+		offer(r, &line, used);
 	}
-	if (code == GPUMAP_OK && r->lines.failed)
-		return recorded_nomem(r);
-	for (size_t i = 0; code == GPUMAP_OK && i < r->format_count; i++)
+	if (r->lines.failed)
+		recorded_nomem(r);
+	for (size_t i = 0; r->code == GPUMAP_OK && i < r->format_count; i++)
 		if (r->formats[i]->end)
-			code = r->formats[i]->end(r);
-	return code;
+			r->formats[i]->end(r);
 }
 
 static int refuse(struct recorded *r, struct span text)
@@ -90,7 +82,7 @@ static void report_reasons(struct recorded *r)
 			   r->masked.text);
 }
 
-static int name_source(struct recorded *r, uint32_t used)
+static void name_source(struct recorded *r, uint32_t used)
 {
 	struct strbuf names = {0};
 	char *text;
@@ -100,57 +92,46 @@ static int name_source(struct recorded *r, uint32_t used)
 			strbuf_printf(&names, "%s%s", names.length ? ", " : "",
 				      r->formats[i]->name);
 	text = strbuf_take(&names);
-	if (!text)
-		return recorded_nomem(r);
+	if (!text) {
+		recorded_nomem(r);
+		return;
+	}
 	free(r->inventory->source);
 	r->inventory->source = text;
-	return GPUMAP_OK;
 }
 
-static int parse(struct recorded *r, struct span text)
+static void parse(struct recorded *r, struct span text)
 {
 	const char *nul = text.length ? memchr(text.text, '\0', text.length) : NULL;
 	uint32_t used = 0;
-	int code;
 
-	if (nul && !r->lines.decoded)
-		return report_fail(
-			r->report, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
-			ABOUT(.origin = r->origin, .fix = "use the output of nvidia-smi -L"),
-			"no GPU can be read: a NUL byte at offset %zu, this is not text",
-			(size_t)(nul - text.text));
-	code = read_lines(r, &used);
-	if (code == GPUMAP_OK)
-		code = recorded_link(r);
-	if (code == GPUMAP_OK && r->arena.failed)
-		code = recorded_nomem(r);
-	if (code == GPUMAP_OK && !r->inventory->count)
-		code = refuse(r, text);
+	if (nul && !r->lines.decoded) {
+		recorded_fail(r, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
+			      "use the output of nvidia-smi -L",
+			      "no GPU can be read: a NUL byte at offset %zu, this is not text",
+			      (size_t)(nul - text.text));
+		return;
+	}
+	read_lines(r, &used);
+	if (r->code == GPUMAP_OK)
+		recorded_link(r);
+	if (r->arena.failed)
+		recorded_nomem(r);
+	if (r->code == GPUMAP_OK && !r->inventory->count)
+		r->code = refuse(r, text);
 	if (r->unclear || r->lost >= 0)
 		r->inventory->doubt = 0;
-	if (code == GPUMAP_OK)
-		code = inventory_finish(r->inventory, r->report);
-	if (code == GPUMAP_OK)
-		code = name_source(r, used);
-	if (code != GPUMAP_OK)
-		return code;
+	if (r->code == GPUMAP_OK)
+		r->code = inventory_finish(r->inventory, r->report);
+	if (r->code == GPUMAP_OK)
+		name_source(r, used);
+	if (r->code != GPUMAP_OK)
+		return;
 	check_holes(r);
 	if (r->arena.failed)
-		return recorded_nomem(r);
-	report_reasons(r);
-	return GPUMAP_OK;
-}
-
-static void release(struct recorded *r)
-{
-	gpumap_inventory_free(r->inventory);
-	arena_free(&r->arena);
-	lines_free(&r->lines);
-	hash_index_free(&r->lookup);
-	free(r->topo.columns);
-	free(r->topo.neighbours);
-	free(r->xml.links);
-	free(r->proc.name);
+		recorded_nomem(r);
+	else
+		report_reasons(r);
 }
 
 int recorded_parse_with(gpumap_inventory **ret, const struct format *const formats[], size_t count,
@@ -158,21 +139,22 @@ int recorded_parse_with(gpumap_inventory **ret, const struct format *const forma
 {
 	struct recorded r = {
 		.formats = formats, .format_count = count, .report = report, .origin = origin};
-	int code;
 
 	r.list.gpu = r.table.gpu = -1;
 	r.csv.total = r.proc.minor = r.lost = -1;
 	r.inventory = inventory_new("recorded", origin);
 	if (!r.inventory || !lines_start(&r.lines, text))
-		code = recorded_nomem(&r);
+		recorded_nomem(&r);
 	else
-		code = parse(&r, text);
-	if (code == GPUMAP_OK) {
-		*ret = r.inventory;
-		r.inventory = NULL;
-	}
-	release(&r);
-	return code;
+		parse(&r, text);
+	arena_free(&r.arena);
+	lines_free(&r.lines);
+	hash_index_free(&r.lookup);
+	free(r.topo.columns);
+	free(r.topo.neighbours);
+	free(r.xml.links);
+	free(r.proc.name);
+	return give_inventory(ret, r.inventory, r.code);
 }
 
 int recorded_parse(gpumap_inventory **ret, struct span text, const char *origin,

@@ -38,12 +38,11 @@ struct seen_mig {
 struct recorded;
 
 /* A reader. `line` returns 1 if it took the line, 2 if it took it but the line is not about a GPU,
- * 0 if the line is not of its format, or a negative code. `end` may be NULL; it runs once, after
- * the last line. */
+ * 0 if the line is not of its format. `end` may be NULL; it runs once, after the last line. */
 struct format {
 	const char *name; /* for the inventory's source; NULL: its lines name no GPU */
 	int (*line)(struct recorded *r, const struct line *line);
-	int (*end)(struct recorded *r);
+	void (*end)(struct recorded *r);
 };
 
 extern const struct format nccl_xml_format, smi_list_format, nvlink_format, smi_table_format,
@@ -143,6 +142,7 @@ struct recorded {
 	gpumap_inventory *inventory;
 	gpumap_report *report;
 	const char *origin;
+	int code; /* the first failure, which ends the reading */
 	struct arena arena;
 	struct lines lines;
 	struct hash_index lookup;  /* of the inventory's GPUs */
@@ -168,26 +168,29 @@ int recorded_parse_with(gpumap_inventory **ret, const struct format *const forma
 			struct span text, const char *origin, gpumap_report *report);
 
 /* Merges `seen` into its GPU. Returns the GPU's position in the inventory, which is valid until the
- * last line, or a negative code. */
-int recorded_gpu(struct recorded *r, const struct seen *seen) MUST_CHECK;
-/* The same for a MIG instance of the GPU at `position`. Returns a code. */
-int recorded_mig(struct recorded *r, int position, const struct seen_mig *seen) MUST_CHECK;
+ * last line; -1: it failed. */
+int recorded_gpu(struct recorded *r, const struct seen *seen);
+/* The same for a MIG instance of the GPU at `position`. */
+void recorded_mig(struct recorded *r, int position, const struct seen_mig *seen);
 /* Call it after the last line: joins GPUs that one part numbers and another does not. */
-int recorded_link(struct recorded *r) MUST_CHECK;
+void recorded_link(struct recorded *r);
 /* The position of the GPU at this address, -1. */
 int recorded_by_pci(struct recorded *r, const char *pci);
 void recorded_driver(struct recorded *r, struct span version);
 /* Whether nothing contradicts that the GPU at this position has this index. */
 bool recorded_fits(struct recorded *r, int position, int64_t index);
-/* Gives it the index. Returns a code. */
-int recorded_number(struct recorded *r, int position, int64_t index) MUST_CHECK;
+/* Gives it the index. */
+void recorded_number(struct recorded *r, int position, int64_t index);
 /* nvidia-smi says that a GPU does not answer. */
 void recorded_lost(struct recorded *r);
 
-/* Report what ends the reading, and return its code. */
-#define recorded_fail(r, code, id, remedy, ...) \
-	report_fail((r)->report, code, id, \
-		    ABOUT(.origin = (r)->origin, .line = (r)->line, .fix = (remedy)), __VA_ARGS__)
+/* Report what ends the reading, unless it has failed already. */
+#define recorded_fail(r, why, id, remedy, ...) \
+	((void)((r)->code == GPUMAP_OK && \
+		((r)->code = report_fail( \
+			 (r)->report, why, id, \
+			 ABOUT(.origin = (r)->origin, .line = (r)->line, .fix = (remedy)), \
+			 __VA_ARGS__))))
 #define recorded_contradiction(r, ...) \
 	recorded_fail(r, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY, "record one machine at a time", \
 		      __VA_ARGS__)
@@ -196,7 +199,7 @@ void recorded_lost(struct recorded *r);
 void recorded_partial(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
 /* Notes a reason that is reported only if no GPU is read at all. */
 void recorded_foreign(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
-int recorded_nomem(struct recorded *r);
+void recorded_nomem(struct recorded *r);
 
 /* Functions on pieces of text, for several readers. */
 /* Takes leading blanks and then a word (up to a blank) off *s; an empty one at the end. */

@@ -86,9 +86,10 @@ void recorded_foreign(struct recorded *r, const char *fix, const char *format, .
 	va_end(args);
 }
 
-int recorded_nomem(struct recorded *r)
+void recorded_nomem(struct recorded *r)
 {
-	return report_nomem(r->report);
+	if (r->code == GPUMAP_OK)
+		r->code = report_nomem(r->report);
 }
 
 void recorded_lost(struct recorded *r)
@@ -107,5 +108,5 @@ void recorded_driver(struct recorded *r, struct span version)
 		dot = dot || version.text[i] == '.';
 	}
 	if (dot && !r->inventory->driver && !member_set(&r->inventory->driver, version))
-		r->arena.failed = true; /* checked once, after the last line */
+		recorded_nomem(r);
 }

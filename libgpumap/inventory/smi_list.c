@@ -27,7 +27,8 @@ static bool is_hidden(struct span uuid)
 	return !is_full_uuid(uuid, "GPU-") && !is_full_uuid(uuid, "");
 }
 
-static int read_gpu(struct recorded *r, int64_t index, struct span name, struct span uuid, bool cut)
+static void read_gpu(struct recorded *r, int64_t index, struct span name, struct span uuid,
+		     bool cut)
 {
 	struct list_state *list = &r->list;
 	struct seen seen = seen_gpu(index);
@@ -40,17 +41,14 @@ static int read_gpu(struct recorded *r, int64_t index, struct span name, struct 
 				 QUOTE(name));
 		seen.uuid = NO_SPAN;
 	} else if (follows && index <= list->last && is_hidden(uuid)) {
-		return recorded_contradiction(r,
-					      "GPU %d is listed again and the UUIDs are hidden: "
-					      "several processes may have printed this",
-					      (int)index);
+		recorded_contradiction(r,
+				       "GPU %d is listed again and the UUIDs are hidden: "
+				       "several processes may have printed this",
+				       (int)index);
 	}
 	list->gpu = recorded_gpu(r, &seen);
-	if (list->gpu < 0)
-		return list->gpu;
 	list->last = index;
 	list->running = true;
-	return 1;
 }
 
 /* The two numbers at the end of MIG-GPU-.../gi/ci. */
@@ -99,37 +97,33 @@ static bool parse_mig(struct span head, struct seen_mig *mig)
 }
 
 /* The GPU of a MIG line whose GPU line was cut off, found by the UUID inside the instance's own. */
-static int orphan(struct recorded *r, struct span uuid)
+static void orphan(struct recorded *r, struct span uuid)
 {
 	struct seen seen = seen_gpu(-1);
 
 	recorded_partial(r, "record it again, from the start",
 			 "the line of a MIG instance's GPU is missing");
 	if (!span_skip(&uuid, "MIG-") || uuid.length < 40)
-		return GPUMAP_OK;
+		return;
 	uuid.length = 40;
 	if (!is_full_uuid(uuid, "GPU-"))
-		return GPUMAP_OK;
+		return;
 	seen.uuid = uuid;
 	r->list.gpu = recorded_gpu(r, &seen);
-	return r->list.gpu < 0 ? r->list.gpu : GPUMAP_OK;
 }
 
-static int read_mig(struct recorded *r, struct seen_mig *mig, bool cut)
+static void read_mig(struct recorded *r, struct seen_mig *mig, bool cut)
 {
-	int code = GPUMAP_OK;
-
 	read_instance(mig->uuid, mig);
 	if (cut) {
 		recorded_partial(r, "record it again, to the end", "the last line is cut");
 		mig->uuid = NO_SPAN;
 	}
 	if (r->list.gpu < 0)
-		code = orphan(r, mig->uuid);
-	if (code == GPUMAP_OK && r->list.gpu >= 0)
-		code = recorded_mig(r, r->list.gpu, mig);
+		orphan(r, mig->uuid);
+	if (r->list.gpu >= 0)
+		recorded_mig(r, r->list.gpu, mig);
 	r->list.running = true;
-	return code == GPUMAP_OK ? 1 : code;
 }
 
 /* A line that ends before its UUID. */
@@ -140,7 +134,8 @@ static int cut_line(struct recorded *r, const struct line *line)
 
 	if (!name || !line->cut || r->last != &smi_list_format)
 		return 0;
-	return read_gpu(r, index, NO_SPAN, NO_SPAN, true);
+	read_gpu(r, index, NO_SPAN, NO_SPAN, true);
+	return 1;
 }
 
 static int read_line(struct recorded *r, const struct line *line)
@@ -157,7 +152,6 @@ static int read_line(struct recorded *r, const struct line *line)
 		const char *end = uuid.length ? memchr(uuid.text, ')', uuid.length) : NULL;
 		const char *name;
 		int64_t index;
-		int n = 0;
 
 		rest = span_from(rest, end ? end + 1 : uuid.text + uuid.length);
 		if (end)
@@ -165,15 +159,14 @@ static int read_line(struct recorded *r, const struct line *line)
 		name = find_gpu(head, &index);
 		mig.uuid = uuid;
 		if (name)
-			n = read_gpu(r, index, (struct span){name, (size_t)(mark - name)}, uuid,
-				     !end);
+			read_gpu(r, index, (struct span){name, (size_t)(mark - name)}, uuid, !end);
 		else if (parse_mig(head, &mig))
-			n = read_mig(r, &mig, !end);
-		if (n < 0)
-			return n;
-		taken |= n;
+			read_mig(r, &mig, !end);
+		else
+			continue;
+		taken = 1;
 	}
-	return taken ? 1 : cut_line(r, line);
+	return taken ? taken : cut_line(r, line);
 }
 
 const struct format smi_list_format = {.name = "nvidia-smi -L", .line = read_line};

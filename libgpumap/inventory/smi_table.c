@@ -101,8 +101,6 @@ static bool parse_gpu(const struct row *row, struct seen *seen)
 static int read_gpu(struct recorded *r, const struct seen *seen)
 {
 	r->table.gpu = recorded_gpu(r, seen);
-	if (r->table.gpu < 0)
-		return r->table.gpu;
 	r->table.last = seen->index;
 	r->table.open = true;
 	return 1;
@@ -114,7 +112,7 @@ static int read_mig(struct recorded *r, const struct row *row)
 	struct seen gpu = seen_gpu(-1);
 	struct seen_mig mig = {.memory = total_memory(row->cell[1])};
 	int64_t number[4];
-	int at, code;
+	int at;
 
 	gpu.mig_enabled = 1;
 	for (size_t i = 0; i < ARRAY_SIZE(number); i++) {
@@ -131,10 +129,9 @@ static int read_mig(struct recorded *r, const struct row *row)
 	mig.ci = number[2];
 	mig.number = number[3];
 	at = recorded_gpu(r, &gpu);
-	if (at < 0)
-		return at;
-	code = recorded_mig(r, at, &mig);
-	return code == GPUMAP_OK ? 1 : code;
+	if (at >= 0)
+		recorded_mig(r, at, &mig);
+	return 1;
 }
 
 /* The second and third line of a GPU's row. */
@@ -142,7 +139,6 @@ static int read_details(struct recorded *r, const struct row *row)
 {
 	struct seen more = seen_gpu(-1);
 	gpumap_device *d;
-	int code;
 
 	more.memory = total_memory(row->cell[1]);
 	if (row->count < 3 || r->table.mig)
@@ -154,8 +150,8 @@ static int read_details(struct recorded *r, const struct row *row)
 	d = &r->inventory->gpus[r->table.gpu];
 	if (more.memory >= 0) {
 		more.index = d->index;
-		code = recorded_gpu(r, &more);
-		return code < 0 ? code : 1;
+		recorded_gpu(r, &more);
+		return 1;
 	}
 	if (row->cell[0].length || row->cell[1].length || d->mig_enabled >= 0)
 		return 0;
@@ -164,7 +160,7 @@ static int read_details(struct recorded *r, const struct row *row)
 	return 1;
 }
 
-static int finish_table(struct recorded *r)
+static void finish_table(struct recorded *r)
 {
 	struct table_state *t = &r->table;
 
@@ -176,7 +172,6 @@ static int finish_table(struct recorded *r)
 		recorded_partial(r, "record it again, from the start",
 				 "the table starts in the middle of a GPU");
 	*t = (struct table_state){.gpu = -1};
-	return GPUMAP_OK;
 }
 
 static void read_heading(struct recorded *r, struct span segment)
@@ -232,13 +227,8 @@ static int read_line(struct recorded *r, const struct line *line)
 	struct span rest = line->text, segment;
 	int taken = 0;
 
-	while (take_segment(&rest, &segment)) {
-		int n = read_segment(r, segment);
-
-		if (n < 0)
-			return n;
-		taken |= n;
-	}
+	while (take_segment(&rest, &segment))
+		taken |= read_segment(r, segment);
 	return taken;
 }
 

@@ -63,19 +63,19 @@ static bool find_label(struct span s, int64_t *index, struct span *rest)
 	return false;
 }
 
-static int add_column(struct recorded *r, int64_t index)
+static void add_column(struct recorded *r, int64_t index)
 {
 	struct topo_state *t = &r->topo;
 
 	if (index >= GPUMAP_MAX_DEVICES || t->count >= GPUMAP_MAX_DEVICES)
-		return recorded_limit(r, "more than %d GPUs", GPUMAP_MAX_DEVICES);
-	if (!ARRAY_ROOM(t->columns, t->count, t->column_room))
-		return recorded_nomem(r);
-	t->columns[t->count++] = (int)index;
-	return GPUMAP_OK;
+		recorded_limit(r, "more than %d GPUs", GPUMAP_MAX_DEVICES);
+	else if (!ARRAY_ROOM(t->columns, t->count, t->column_room))
+		recorded_nomem(r);
+	else
+		t->columns[t->count++] = (int)index;
 }
 
-static int finish_matrix(struct recorded *r)
+static void finish_matrix(struct recorded *r)
 {
 	struct topo_state *t = &r->topo;
 
@@ -86,23 +86,21 @@ static int finish_matrix(struct recorded *r)
 	t->count = t->rows = 0;
 	t->known = false;
 	memset(t->has, 0, sizeof(t->has));
-	return GPUMAP_OK;
 }
 
 /* "GPU0 GPU1 ... CPU Affinity", with or without blanks between. */
-static int read_header(struct recorded *r, const struct line *line)
+static void read_header(struct recorded *r, const struct line *line)
 {
 	struct topo_state *t = &r->topo;
 	struct span rest = line->text;
-	int code = GPUMAP_OK;
 
 	finish_matrix(r);
 	t->known = true;
-	while (code == GPUMAP_OK && span_skip_to(&rest, "GPU")) {
+	while (r->code == GPUMAP_OK && span_skip_to(&rest, "GPU")) {
 		int64_t index = take_number(&rest);
 
 		if (index >= 0)
-			code = add_column(r, index);
+			add_column(r, index);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(headings); i++) {
 		const char *at = span_find(line->text, headings[i]);
@@ -110,7 +108,6 @@ static int read_header(struct recorded *r, const struct line *line)
 		t->has[i] = at;
 		t->start[i] = at ? (size_t)(at - line->text.text) : 0;
 	}
-	return code == GPUMAP_OK ? 1 : code;
 }
 
 static bool is_header(struct span line, struct span after)
@@ -200,7 +197,7 @@ static struct cells split_words(const struct topo_state *t, struct span row, con
 	return c;
 }
 
-static int set_neighbours(struct recorded *r, int gpu, struct span relations)
+static void set_neighbours(struct recorded *r, int gpu, struct span relations)
 {
 	struct topo_state *t = &r->topo;
 	size_t column = 0, count = 0;
@@ -218,19 +215,16 @@ static int set_neighbours(struct recorded *r, int gpu, struct span relations)
 			column++;
 		}
 	}
-	if (column < t->count) {
+	if (column < t->count)
 		recorded_partial(r, "record it again, to the end",
 				 "a row of the topology has %zu cells for %zu GPUs", column,
 				 t->count);
-		return GPUMAP_OK;
-	}
-	return device_set_nvlink(&r->inventory->gpus[gpu], t->neighbours, count)
-		       ? GPUMAP_OK
-		       : recorded_nomem(r);
+	else if (!device_set_nvlink(&r->inventory->gpus[gpu], t->neighbours, count))
+		recorded_nomem(r);
 }
 
 /* Makes room for as many neighbours as the row can name: each takes three bytes or more. */
-static int make_room(struct recorded *r, size_t length)
+static bool make_room(struct recorded *r, size_t length)
 {
 	struct topo_state *t = &r->topo;
 	size_t need = length / 3 + 1;
@@ -239,13 +233,15 @@ static int make_room(struct recorded *r, size_t length)
 	if (need > GPUMAP_MAX_DEVICES)
 		need = GPUMAP_MAX_DEVICES;
 	if (need <= t->room)
-		return GPUMAP_OK;
+		return true;
 	grown = xrealloc(t->neighbours, need * sizeof(*grown));
-	if (!grown)
-		return recorded_nomem(r);
+	if (!grown) {
+		recorded_nomem(r);
+		return false;
+	}
 	t->neighbours = grown;
 	t->room = need;
-	return GPUMAP_OK;
+	return true;
 }
 
 /* Where the text ends, a list may be the beginning of a longer one. */
@@ -264,16 +260,16 @@ static void drop_cut(struct recorded *r, const struct line *line, struct cells *
 	}
 }
 
-static int read_row(struct recorded *r, const struct line *line, int64_t index, struct span row)
+static void read_row(struct recorded *r, const struct line *line, int64_t index, struct span row)
 {
 	struct topo_state *t = &r->topo;
 	bool tabs = row.length && memchr(row.text, '\t', row.length);
 	struct seen seen = seen_gpu(index);
 	struct cells c;
-	int at, code = make_room(r, row.length);
+	int at;
 
-	if (code != GPUMAP_OK)
-		return code;
+	if (!make_room(r, row.length))
+		return;
 	if (tabs && *row.text == '\t')
 		row = span_behind(row, 1);
 	c = tabs ? split_tabs(row, t->known ? t->count : 1) : (struct cells){.count = 0};
@@ -288,11 +284,9 @@ static int read_row(struct recorded *r, const struct line *line, int64_t index, 
 	seen.cpus = or_nothing(c.tail[0]);
 	seen.numa = or_nothing(c.tail[1]);
 	at = recorded_gpu(r, &seen);
-	if (at < 0)
-		return at;
 	t->rows++;
-	code = set_neighbours(r, at, c.relations);
-	return code == GPUMAP_OK ? 1 : code;
+	if (at >= 0)
+		set_neighbours(r, at, c.relations);
 }
 
 /* Without a heading the whole row must fit: relations, "X" among them, then lists. */
@@ -319,9 +313,16 @@ static int read_line(struct recorded *r, const struct line *line)
 		return 0;
 	after = rest;
 	word = take_word(&after);
-	if (word.length && is_relations(word))
-		return r->topo.known || is_row(rest) ? read_row(r, line, index, rest) : 0;
-	return is_header(line->text, rest) ? read_header(r, line) : 0;
+	if (word.length && is_relations(word)) {
+		if (!r->topo.known && !is_row(rest))
+			return 0;
+		read_row(r, line, index, rest);
+		return 1;
+	}
+	if (!is_header(line->text, rest))
+		return 0;
+	read_header(r, line);
+	return 1;
 }
 
 const struct format topo_format = {
