@@ -113,16 +113,6 @@ void lease_folder_close(struct lease_folder *folder)
 	*folder = NO_FOLDER;
 }
 
-DIR *lease_folder_list(const struct lease_folder *folder)
-{
-	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-
-	if (!dir)
-		close_variable(&fd);
-	return dir;
-}
-
 /* --- its files ------------------------------------------------------------------------- */
 
 /* What is only looked at counts under any name, as others may give it a second one. */

@@ -67,9 +67,6 @@ static inline bool lease_lacks(int error)
 	return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* Its names; NULL with errno. */
-DIR *lease_folder_list(const struct lease_folder *folder);
-
 /* Locks a descriptor, by flock(2), without waiting. False: another process has the lock. */
 bool lease_try(int fd, bool shared);
 /* The process that took the lock of a file, by /proc/locks, or what was seen of that; 0: it is not

@@ -49,7 +49,7 @@ struct lease_walk lease_walk(const struct lease_folder *folder, const char *gpu)
 {
 	struct lease_walk walk = {.folder = folder, .gpu = gpu, .fd = -1};
 
-	walk.dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
+	walk.dir = entries_of(folder->fd);
 	if (folder->fd >= 0 && !walk.dir)
 		walk.code = errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	return walk;

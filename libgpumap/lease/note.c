@@ -61,7 +61,7 @@ static bool is_of_living(const char *name)
  * here, as those of containers. */
 static void sweep(const struct lease_folder *folder)
 {
-	CLEANUP_FOLDER DIR *dir = lease_folder_list(folder);
+	CLEANUP_FOLDER DIR *dir = entries_of(folder->fd);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {

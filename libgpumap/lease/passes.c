@@ -64,7 +64,7 @@ bool lease_pass(const struct lease_folder *folder, uint64_t number)
 
 void lease_passes_remove(const struct lease_folder *folder, uint64_t number)
 {
-	CLEANUP_FOLDER DIR *dir = lease_folder_list(folder);
+	CLEANUP_FOLDER DIR *dir = entries_of(folder->fd);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))

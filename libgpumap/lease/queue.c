@@ -201,7 +201,7 @@ static bool is_looked_at(struct owners *owners, const struct lease_folder *folde
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before)
 {
-	CLEANUP_FOLDER DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
+	CLEANUP_FOLDER DIR *dir = entries_of(folder->fd);
 	struct lease_ticket *tickets = NULL;
 	size_t n = 0, room = 0;
 	struct lease_folder seen = *folder; /* /proc/locks is read once for all */

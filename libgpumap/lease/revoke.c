@@ -121,7 +121,7 @@ static bool is_inside(const struct ending *e, const struct lease_file_name *name
 /* Adds the files of jobs inside. False: there are no further ones. */
 static bool add_inside(struct ending *e)
 {
-	CLEANUP_FOLDER DIR *dir = lease_folder_list(&e->folder);
+	CLEANUP_FOLDER DIR *dir = entries_of(e->folder.fd);
 	struct lease_file_name name;
 	struct dirent *entry;
 	size_t before = e->count;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "failing_malloc.h"
 #include "inventory/inventory.h"
 #include "lease/claim.h"
@@ -171,7 +172,7 @@ static void hold(int row, int ready)
 /* The name of the file of a part; that of GPU 0 without one. */
 static void name_of(char ret[NAME], int64_t number)
 {
-	DIR *dir = number ? lease_folder_list(&folder) : NULL;
+	DIR *dir = number ? entries_of(folder.fd) : NULL;
 	struct dirent *entry;
 	struct stat st;
 
