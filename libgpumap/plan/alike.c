@@ -7,51 +7,42 @@
 
 /* --- kinds of hosts ------------------------------------------------------------------ */
 
-/* Whether the UUIDs that are known are whole and differ, so that each names one device. */
-struct uuid_check {
-	uint64_t *seen; /* hashes; 0: free */
-	size_t mask;
-	bool ok;
-};
-
-static void check_uuid(struct uuid_check *check, const char *uuid)
+/* Whether a UUID is whole or not known, and none of those before, of which `seen` has hashes; NULL:
+ * that was compared. */
+static bool name_is_plain(struct builder *b, struct table *seen, const char *uuid)
 {
 	struct span text = span_of(uuid ? uuid : "");
-	uint64_t hash;
-	size_t i;
+	void **place;
 
-	if (!uuid)
-		return;
-	check->ok = check->ok && (is_full_uuid(text, "GPU-") || is_full_uuid(text, "MIG-"));
-	if (!check->ok || !check->seen)
-		return;
-	hash = hash_bytes(HASH_START, text.text, text.length) | 1;
-	for (i = hash >> 20 & check->mask; check->seen[i]; i = (i + 1) & check->mask)
-		check->ok = check->ok && check->seen[i] != hash;
-	check->seen[i] = hash;
+	if (uuid && !is_full_uuid(text, "GPU-") && !is_full_uuid(text, "MIG-"))
+		return false;
+	if (!uuid || !seen)
+		return true;
+	place = table_place(seen, &b->temp,
+			    (struct table_key){{(uintptr_t)hash_text(HASH_START, uuid)}});
+	if (!place || *place)
+		return false;
+	*place = b;
+	return true;
 }
 
-/* inventory_finish() has compared the UUIDs of GPUs, but not those of MIG instances. */
+/* Whether each UUID names one device. inventory_finish() has compared those of GPUs, but not those
+ * of MIG instances. */
 static bool names_are_plain(struct builder *b, const gpumap_inventory *inventory)
 {
-	size_t total = device_total(inventory);
-	struct uuid_check check = {.mask = 15, .ok = true};
+	struct table uuids = {0}, *seen = NULL;
+	bool plain = true;
 
-	if (total > inventory->count) {
-		while (check.mask < total * 2)
-			check.mask = check.mask * 2 + 1;
-		check.seen = arena_alloc(&b->temp, check.mask + 1, sizeof(*check.seen));
-		if (!check.seen)
-			return false;
-	}
+	if (device_total(inventory) > inventory->count)
+		seen = &uuids;
 	for (size_t i = 0; i < inventory->count; i++) {
 		const gpumap_device *gpu = &inventory->gpus[i];
 
-		check_uuid(&check, gpu->uuid);
+		plain = plain && name_is_plain(b, seen, gpu->uuid);
 		for (size_t m = 0; m < gpu->mig_count; m++)
-			check_uuid(&check, gpu->mig[m].uuid);
+			plain = plain && name_is_plain(b, seen, gpu->mig[m].uuid);
 	}
-	return check.ok;
+	return plain;
 }
 
 static bool describe(struct strbuf *buf, const struct host_class *class)
