@@ -206,8 +206,8 @@ static void compare(const gpumap_inventory *inventory, const struct answer *answ
 			   inventory->count);
 }
 
-int driver_order_within(gpumap_inventory *inventory, const char *helper, int patience,
-			gpumap_report *report)
+int driver_order(gpumap_inventory *inventory, const char *helper, int patience,
+		 gpumap_report *report)
 {
 	struct answer fastest = {0}, pci = {0};
 	char path[PATH_MAX];
@@ -232,9 +232,4 @@ int driver_order_within(gpumap_inventory *inventory, const char *helper, int pat
 	inventory->order[GPUMAP_ORDER_FASTEST] = fastest.order;
 	inventory->order[GPUMAP_ORDER_PCI] = pci.order;
 	return GPUMAP_OK;
-}
-
-int driver_order(gpumap_inventory *inventory, const char *helper, gpumap_report *report)
-{
-	return driver_order_within(inventory, helper, DRIVER_PATIENCE, report);
 }

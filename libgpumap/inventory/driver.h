@@ -25,9 +25,10 @@ enum {
 	DRIVER_MAX_OUTPUT = 65536
 };
 
-/* driver_order() with this time limit, in milliseconds, for each of the two answers. */
-int driver_order_within(gpumap_inventory *inventory, const char *helper, int patience,
-			gpumap_report *report);
+/* Measures both orders through the helper program and stores them (rule N6). `patience`: the limit
+ * in milliseconds for each of the two answers. */
+int driver_order(gpumap_inventory *inventory, const char *helper, int patience,
+		 gpumap_report *report);
 
 /* The meaning of a CUresult of cuInit, with its remedy; "an error" for an unknown one. */
 const char *driver_error(int code, const char **fix);

@@ -204,7 +204,5 @@ void usage_forget(gpumap_device *copy);
 int64_t usage_int(const gpumap_device *device, enum gpumap_device_int_attr attr);
 /* Sorts the processes of a GPU, and finds those of each instance. */
 void usage_finish(gpumap_device *gpu);
-/* Measures both orders through the helper program and stores them (rule N6). */
-int driver_order(gpumap_inventory *inventory, const char *helper, gpumap_report *report);
 
 #endif

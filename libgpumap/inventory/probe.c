@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inventory/driver.h"
 #include "inventory/nvml.h"
 #include "rootfile.h"
 
@@ -119,6 +120,6 @@ EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const 
 	if (r == GPUMAP_OK && !stamp(inventory))
 		r = report_nomem(report);
 	if (r == GPUMAP_OK && flags & GPUMAP_PROBE_FLAG_ASK_DRIVER)
-		r = driver_order(inventory, helper, report);
+		r = driver_order(inventory, helper, DRIVER_PATIENCE, report);
 	return give_inventory(ret, inventory, r);
 }

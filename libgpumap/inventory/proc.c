@@ -116,25 +116,24 @@ static bool read_field(gpumap_device *d, struct span line, bool *excluded)
 static int add_driven(gpumap_inventory *inventory, const char *root, const char *name,
 		      const char *pci)
 {
-	gpumap_device d = {.minor = -1}, *added;
+	gpumap_device *d = inventory_add(inventory);
 	struct span rest, line;
 	char text[4096];
 	bool excluded = false, ok = true;
 
+	if (!d)
+		return GPUMAP_ENOMEM;
 	host_read(text, sizeof(text), root, "/proc/driver/nvidia/gpus/%s/information", name);
 	rest = span_of(text);
 	while (ok && span_split(&rest, '\n', &line))
-		ok = read_field(&d, line, &excluded);
-	added = ok && !excluded ? inventory_add(inventory) : NULL;
-	if (!added) {
-		free(d.name);
-		free(d.uuid);
-		return excluded && ok ? GPUMAP_OK : GPUMAP_ENOMEM;
+		ok = read_field(d, line, &excluded);
+	if (ok && excluded) {
+		free(d->name);
+		free(d->uuid);
+		inventory->count--;
+		return GPUMAP_OK;
 	}
-	added->name = d.name;
-	added->uuid = d.uuid;
-	added->minor = d.minor;
-	return member_set(&added->pci, span_of(pci)) ? GPUMAP_OK : GPUMAP_ENOMEM;
+	return ok && member_set(&d->pci, span_of(pci)) ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
 static int add_built_in(gpumap_inventory *inventory, const char *root, const char *name,

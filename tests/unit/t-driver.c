@@ -64,7 +64,7 @@ static void check_order(const char *name, gpumap_inventory *inventory, const cha
 	size_t n = 0;
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ROW_EQ_INT(name, driver_order_within(inventory, helper, patience, report), code);
+	ROW_EQ_INT(name, driver_order(inventory, helper, patience, report), code);
 	for (int k = 0; k < 2; k++) {
 		for (size_t i = 0; inventory->order[k] && i < inventory->count; i++)
 			n += (size_t)snprintf(got + n, sizeof(got) - n, "%d ",
@@ -154,7 +154,7 @@ START_TEST(no_driver)
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	unsetenv("LD_LIBRARY_PATH");
-	if (driver_order(inventory, ASK_DRIVER, report) == GPUMAP_ENODRIVER) {
+	if (driver_order(inventory, ASK_DRIVER, DRIVER_PATIENCE, report) == GPUMAP_ENODRIVER) {
 		f = gpumap_report_get(report, 0);
 		ck_assert_str_eq(gpumap_finding_str(f, GPUMAP_FINDING_ID), "GM040");
 		ck_assert_str_eq(gpumap_finding_str(f, GPUMAP_FINDING_RULE), "E1");

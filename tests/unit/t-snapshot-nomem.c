@@ -77,7 +77,7 @@ START_TEST(asking)
 		int r;
 
 		allocations_fail_at(n);
-		r = driver_order(inventory, path, NULL);
+		r = driver_order(inventory, path, DRIVER_PATIENCE, NULL);
 		allocations_fail_at(0);
 		if (r == GPUMAP_OK && !allocations_failed())
 			break;
