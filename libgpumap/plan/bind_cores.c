@@ -235,8 +235,7 @@ static void bind_list(struct binding *x)
 	if (x->known && !cpu_set_size(inside)) {
 		plan_report(
 			x->b, FINDING_CORES,
-			ABOUT(.origin = at->origin, .line = at->line, .column = at->column,
-			      .fix = "name CPUs that this process may use"),
+			ABOUT_PLACE(at, .fix = "name CPUs that this process may use"),
 			SETTING("cpu_bind = list:%s") ": ranks may use none of these CPUs on %s, "
 						      "so they use all allowed CPUs%s",
 			QUOTE(x->settings->cpu_bind.part), x->layout->host->name,

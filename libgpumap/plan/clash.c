@@ -17,13 +17,13 @@ static const char *cell(struct quoted *ret, const struct plan_settings *settings
 }
 #define CELL(settings) cell(&(struct quoted){{0}}, settings)
 
-static bool picks(const struct plan_settings *settings, enum device_use_kind kind)
+/* By what the program picks its device. */
+static enum device_use_kind pick_of(const struct plan_settings *settings)
 {
 	enum device_use_kind device = settings->device.use.kind;
 
-	if (device != USE_NOTHING && device != USE_CURRENT)
-		return device == kind;
-	return settings->set_device.use.kind == kind;
+	return device == USE_NOTHING || device == USE_CURRENT ? settings->set_device.use.kind
+							      : device;
 }
 
 /* Whether the list has MIG instances of which CUDA shows one process only some (rule V9). */
@@ -52,6 +52,7 @@ static const char *mig_fix(const struct builder *b, const struct plan_settings *
 static const char *clash_fix(const struct builder *b, const struct host_class *class)
 {
 	const struct plan_settings *settings = class->settings;
+	enum device_use_kind pick = pick_of(settings);
 
 	if (hides_instances(class))
 		return mig_fix(b, settings);
@@ -63,19 +64,19 @@ static const char *clash_fix(const struct builder *b, const struct host_class *c
 			       : "write " SETTING(
 					 "share = isolate") " and name devices from cuda:0 on, or "
 							    "start one rank for each host";
-	if (picks(settings, USE_LOCAL_RANK))
+	if (pick == USE_LOCAL_RANK)
 		return "write " SETTING("share = list") ", or let the program use cuda:0";
-	if (picks(settings, USE_RANK))
+	if (pick == USE_RANK)
 		return "let the program use its local rank, not its rank, with " SETTING(
 			"share = list");
-	if (picks(settings, USE_MODULO))
+	if (pick == USE_MODULO)
 		return settings->share.word == PLAN_SHARE_LIST
 			       ? "let the program use its local rank, or write " SETTING(
 					 "share = isolate")
 			       : "write " SETTING("share = isolate");
-	if (picks(settings, USE_LOCAL_MODULO))
+	if (pick == USE_LOCAL_MODULO)
 		return "write " SETTING("share = list") " or " SETTING("share = isolate");
-	if (picks(settings, USE_NUMBER) && settings->share.word != PLAN_SHARE_LIST)
+	if (pick == USE_NUMBER && settings->share.word != PLAN_SHARE_LIST)
 		return "let the program use cuda:0 with " SETTING("share = isolate");
 	return "use LOCAL_RANK in the program, or write " SETTING("share = isolate") " with cuda:0";
 }
@@ -95,9 +96,7 @@ static const char *plain_fix(struct quoted *ret, const struct builder *b,
 
 	if (b->input->settings->mode.word != PLAN_DDP || b->input->host_count > 1 ||
 	    b->input->settings->world_size.number != PLAN_AUTO ||
-	    settings->ranks.number != PLAN_AUTO || picks(settings, USE_LOCAL_RANK) ||
-	    picks(settings, USE_RANK) || picks(settings, USE_MODULO) ||
-	    picks(settings, USE_LOCAL_MODULO))
+	    settings->ranks.number != PLAN_AUTO || use_is_by_rank(pick_of(settings)))
 		return fix;
 	return format_text(ret, "%s; if the program is one process, write " SETTING("ranks = 1"),
 			   fix);

@@ -301,8 +301,8 @@ static void report_taken(struct builder *b, struct host_class *class,
 	class->bad = true;
 	plan_report(
 		b, FINDING_OTHER_RANKS,
-		ABOUT(.rule = "S6a", .origin = place->origin, .line = place->line,
-		      .column = place->column, .fix = limit->mapping->visible_count ? take : none),
+		ABOUT_PLACE(place, .rule = "S6a",
+			    .fix = limit->mapping->visible_count ? take : none),
 		SETTING("gpus") ": %s of %s would be taken from another rank: this is %s, which "
 				"has %s%s",
 		labels, class->host->name, limit->origin, own, MORE_HOSTS(class->host_count));

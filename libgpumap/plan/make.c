@@ -68,13 +68,12 @@ static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gp
 
 int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *report)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
 	gpumap_plan *plan = job_new();
 	struct plan_settings settings;
 	int r = plan ? gpumap_profile_check(profile, report) : report_nomem(report);
 
 	if (r == GPUMAP_OK)
-		r = node_settings_read(&settings, profile, &nowhere, report);
+		r = node_settings_read(&settings, profile, NOWHERE, report);
 	if (r == GPUMAP_OK)
 		r = job_keep(plan, profile, &settings, report);
 	return give_plan(ret, plan, r);

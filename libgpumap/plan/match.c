@@ -88,8 +88,7 @@ static void report_no_gpu(struct builder *b, struct host_class *class)
 			meant, meant, meant == 1 ? "" : "s");
 	class->bad = true;
 	plan_report(b, FINDING_NO_DEVICE,
-		    ABOUT(.rule = "E1", .origin = place->origin, .line = place->line,
-			  .column = place->column, .fix = plan_no_gpu_fix(b, class, fix)),
+		    ABOUT_PLACE(place, .rule = "E1", .fix = plan_no_gpu_fix(b, class, fix)),
 		    SETTING("gpus") ": %s%s", plan_no_gpu(b, class), MORE_HOSTS(class->host_count));
 }
 
@@ -197,16 +196,13 @@ static bool knows_free(struct builder *b, struct host_class *class)
 	if (several)
 		plan_report(
 			b, FINDING_LEASE_NOT_HERE,
-			ABOUT(.origin = place->origin, .line = place->line, .column = place->column,
-			      .fix = "name the GPUs, or start a run for each host"),
+			ABOUT_PLACE(place, .fix = "name the GPUs, or start a run for each host"),
 			SETTING("gpus") ": a lease of free GPUs is for one host, and the plan has "
 					"%zu",
 			b->input->host_count);
 	else if (class->bad && !class->host->no_free)
 		plan_report(
-			b, FINDING_LEASE_NOT_HERE,
-			ABOUT(.origin = place->origin, .line = place->line, .column = place->column,
-			      .fix = free_fix),
+			b, FINDING_LEASE_NOT_HERE, ABOUT_PLACE(place, .fix = free_fix),
 			SETTING("gpus") ": gpumap run alone chooses free GPUs, when it starts the "
 					"ranks of its host");
 	b->failed = b->failed || class->bad;

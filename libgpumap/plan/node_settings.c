@@ -122,14 +122,13 @@ static int settle(struct node_settings *ret, struct finder *finder, const gpumap
 int node_settings_make(struct node_settings *ret, const gpumap_profile *profile,
 		       const gpumap_hosts *hosts, gpumap_report *report)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
 	struct finder finder = {.root = {NULL}};
 	int r;
 
 	ret->of = arena_alloc(&ret->arena, hosts->count, sizeof(struct plan_settings *));
 	if (!ret->of)
 		return report_nomem(report);
-	r = node_settings_read(&ret->whole, profile, &nowhere, report);
+	r = node_settings_read(&ret->whole, profile, NOWHERE, report);
 	find_varying(profile, finder.varying);
 	for (size_t i = 0; i < hosts->count && r == GPUMAP_OK; i++)
 		r = settle(ret, &finder, profile, &hosts->hosts[i], (int64_t)i, report);

@@ -73,20 +73,18 @@ static int check_limit(enum profile_key_id key, const char *text, int64_t number
 
 	if (number <= max)
 		return GPUMAP_OK;
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-			   ABOUT(.origin = place.origin, .line = place.line, .column = place.column,
-				 .fix = FORMAT("write a number up to %lld", (long long)max)),
-			   SETTING("%s") " cannot be '%s'", profile_key(key)->key.name,
-			   QUOTE(span_of(text)));
+	return report_fail(
+		report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+		ABOUT_PLACE(&place, .fix = FORMAT("write a number up to %lld", (long long)max)),
+		SETTING("%s") " cannot be '%s'", profile_key(key)->key.name, QUOTE(span_of(text)));
 }
 
 int plan_set(struct plan_settings *settings, enum profile_key_id key, const char *text,
 	     struct plan_place place, gpumap_report *report)
 {
-	const struct about about = {
-		.origin = place.origin, .line = place.line, .column = place.column};
 	struct key_value value;
-	int r = profile_value_read(&value, profile_key(key), span_of(text), &about, report);
+	int r = profile_value_read(&value, profile_key(key), span_of(text),
+				   ABOUT_PLACE(&place, .fix = NULL), report);
 
 	if (r == GPUMAP_OK)
 		r = check_limit(key, text, value.number, place, report);

@@ -10,6 +10,9 @@ struct plan_place {
 	const char *origin; /* file, option or variable; NULL: a default, or not known */
 	int line, column;   /* 1-based, 0: does not apply */
 };
+#define ABOUT_PLACE(place, ...) \
+	ABOUT(.origin = (place)->origin, .line = (place)->line, .column = (place)->column, \
+	      __VA_ARGS__)
 
 struct plan_setting {
 	const char *text;      /* "": there is no value; NULL: the plan has no settings */

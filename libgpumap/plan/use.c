@@ -21,9 +21,7 @@ static bool uses(const struct plan_settings *settings, enum device_use_kind kind
 
 enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings)
 {
-	enum device_use_kind device = settings->device.use.kind;
-	bool by_rank = device == USE_LOCAL_RANK || device == USE_RANK || device == USE_MODULO ||
-		       device == USE_LOCAL_MODULO;
+	bool by_rank = use_is_by_rank(settings->device.use.kind);
 
 	return mode == PLAN_MP && by_rank && !*settings->device_ids.text ? PLAN_SINGLE : mode;
 }

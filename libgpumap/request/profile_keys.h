@@ -161,6 +161,12 @@ struct device_use {
 	int64_t number;
 	const char *text; /* as written; NULL for nothing, and for an index alone */
 };
+/* Whether each rank of a host picks its own device. */
+static inline bool use_is_by_rank(enum device_use_kind kind)
+{
+	return kind == USE_LOCAL_RANK || kind == USE_RANK || kind == USE_MODULO ||
+	       kind == USE_LOCAL_MODULO;
+}
 /* The value of device or set_device. */
 struct device_use device_use(enum profile_key_id key, const char *value);
 /* An entry of device_ids, or the part after cuda: in the others. */
