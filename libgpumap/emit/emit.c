@@ -198,25 +198,16 @@ static int emit(struct emitter *e, char **text, const char *target, gpumap_repor
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
-static json_t *files_json(const struct emitter *e, bool *failed)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < e->file_count && !e->refused; i++)
-		json_push(array,
-			  JSON_OBJECT(failed, {"name", json_text(e->files[i].name)},
-				      {"text", json_text(e->files[i].text)}),
-			  failed);
-	return array;
-}
-
 static char *json_of(const struct emitter *e, const char *text, const char *target,
 		     const gpumap_report *report)
 {
 	struct strbuf buf = {0};
 	bool failed = false;
+	json_t *files = JSON_LIST(&failed, i, e->refused ? 0 : e->file_count,
+				  JSON_OBJECT(&failed, {"name", json_text(e->files[i].name)},
+					      {"text", json_text(e->files[i].text)}));
 	json_t *o = JSON_OBJECT(&failed, JSON_HEAD("emit"), {"target", json_text(target)},
-				{"text", json_text(text)}, {"files", files_json(e, &failed)},
+				{"text", json_text(text)}, {"files", files},
 				{"findings", json_findings(report, &failed)});
 
 	json_dump(&buf, o, failed);

@@ -123,10 +123,9 @@ static bool is_list(struct span text)
 	return true;
 }
 
-static bool set_text(char **member, struct span text, bool *nomem)
+static void set_text(char **member, struct span text, bool *nomem)
 {
 	*nomem = !member_set(member, text);
-	return true;
 }
 
 /* A hidden UUID is kept as recorded; Jetson's has no prefix. */
@@ -135,14 +134,18 @@ static bool set_uuid(char **member, struct span text, const char *prefix, bool *
 	if (!is_full_uuid(text, "") &&
 	    (!span_starts(text, prefix) || text.length == strlen(prefix)))
 		return false;
-	return set_text(member, text, nomem);
+	set_text(member, text, nomem);
+	return true;
 }
 
 static bool set_pci(char **member, struct span text, bool *nomem)
 {
 	char pci[20];
 
-	return pci_normalise(text, pci) && set_text(member, span_of(pci), nomem);
+	if (!pci_normalise(text, pci))
+		return false;
+	set_text(member, span_of(pci), nomem);
+	return true;
 }
 
 static bool set_number(int *member, struct span value)
@@ -284,85 +287,75 @@ static bool set_active(gpumap_process *process, struct span value)
 	return seconds >= 0;
 }
 
-static bool set(const struct snapshot_member *member, void *object, struct span value,
-		struct span text, bool *nomem)
+/* As snapshot_set(). `text` is decoded. */
+static const char *set(const struct snapshot_member *member, void *object, struct span value,
+		       struct span text, bool *nomem)
 {
 	void *p = (char *)object + member->offset;
 
 	switch (member->kind) {
 	case SNAPSHOT_FLAG:
-		return set_flag(p, value);
+		return set_flag(p, value) ? NULL : "yes or no";
 	case SNAPSHOT_TEXT:
-		return set_text(p, text, nomem);
+		set_text(p, text, nomem);
+		return NULL;
 	case SNAPSHOT_GPU_UUID:
-		return set_uuid(p, text, "GPU-", nomem);
+		return set_uuid(p, text, "GPU-", nomem) ? NULL : "a UUID that begins with GPU-";
 	case SNAPSHOT_MIG_UUID:
-		return set_uuid(p, text, "MIG-", nomem);
+		return set_uuid(p, text, "MIG-", nomem) ? NULL : "a UUID that begins with MIG-";
 	case SNAPSHOT_PCI:
-		return set_pci(p, value, nomem);
+		return set_pci(p, value, nomem) ? NULL : "a PCI address such as 0000:07:00.0";
 	case SNAPSHOT_LIST:
-		return is_list(value) && set_text(p, value, nomem);
+		if (!is_list(value))
+			return "a list such as 0-31,64-95";
+		set_text(p, value, nomem);
+		return NULL;
 	case SNAPSHOT_BYTES:
-		return set_large(p, value, INT64_MAX);
+		return set_large(p, value, INT64_MAX) ? NULL : "a number of bytes, digits alone";
 	case SNAPSHOT_ID:
-		return set_large(p, value, UINT32_MAX);
+		return set_large(p, value, UINT32_MAX) ? NULL : "a number from 0 to 4294967295";
 	case SNAPSHOT_NUMBER:
-		return set_number(p, value);
+		return set_number(p, value) ? NULL : "a number from 0 to 2147483647";
 	case SNAPSHOT_INDEX:
-		return set_index(p, value);
+		return set_index(p, value) ? NULL : "a number from 0 to 2147483647, or unknown";
 	case SNAPSHOT_ENABLED:
-		return set_enabled(p, value);
+		return set_enabled(p, value) ? NULL : "yes, no or unknown";
 	case SNAPSHOT_NVLINK:
-		return set_nvlink(object, value, nomem);
+		return set_nvlink(object, value, nomem)
+			       ? NULL
+			       : "a list of GPU numbers such as 1,2,3, or none";
 	case SNAPSHOT_MODE:
-		return set_mode(p, value);
+		return set_mode(p, value)
+			       ? NULL
+			       : "default, exclusive-thread, prohibited or exclusive-process";
 	case SNAPSHOT_LISTED:
-		return set_listed(p, value);
+		return set_listed(p, value) ? NULL : "all, some or none";
 	case SNAPSHOT_TYPES:
-		return set_types(p, value);
+		return set_types(p, value) ? NULL : "a list of compute, graphics and mps";
 	case SNAPSHOT_START:
-		return set_start(object, value);
+		return set_start(object, value) ? NULL : "a time such as 2026-11-21T10:00:00Z";
 	case SNAPSHOT_ACTIVE:
-		return set_active(object, value);
+		return set_active(object, value) ? NULL
+						 : "a time such as 2026-11-21T10:00:00Z, or none";
 	default:
-		return false;
+		return NULL;
 	}
 }
 
 const char *snapshot_set(const struct snapshot_member *member, void *object, struct span value,
 			 bool *nomem)
 {
-	static const char *const wanted[] = {
-		[SNAPSHOT_FLAG] = "yes or no",
-		[SNAPSHOT_TEXT] = "text",
-		[SNAPSHOT_GPU_UUID] = "a UUID that begins with GPU-",
-		[SNAPSHOT_MIG_UUID] = "a UUID that begins with MIG-",
-		[SNAPSHOT_PCI] = "a PCI address such as 0000:07:00.0",
-		[SNAPSHOT_LIST] = "a list such as 0-31,64-95",
-		[SNAPSHOT_BYTES] = "a number of bytes, digits alone",
-		[SNAPSHOT_NUMBER] = "a number from 0 to 2147483647",
-		[SNAPSHOT_ID] = "a number from 0 to 4294967295",
-		[SNAPSHOT_INDEX] = "a number from 0 to 2147483647, or unknown",
-		[SNAPSHOT_ENABLED] = "yes, no or unknown",
-		[SNAPSHOT_NVLINK] = "a list of GPU numbers such as 1,2,3, or none",
-		[SNAPSHOT_MODE] = "default, exclusive-thread, prohibited or exclusive-process",
-		[SNAPSHOT_LISTED] = "all, some or none",
-		[SNAPSHOT_TYPES] = "a list of compute, graphics and mps",
-		[SNAPSHOT_START] = "a time such as 2026-11-21T10:00:00Z",
-		[SNAPSHOT_ACTIVE] = "a time such as 2026-11-21T10:00:00Z, or none",
-	};
 	CLEANUP(strbuf_free) struct strbuf decoded = {0};
-	bool good;
 
 	inifile_decode(&decoded, value);
 	strbuf_add(&decoded, "", 0);
 	*nomem = decoded.failed;
+	if (decoded.failed)
+		return NULL;
 	_Static_assert(INIFILE_MAX_VALUE == 131072, "the text below has the number");
 	if (decoded.length > INIFILE_MAX_VALUE)
 		return "at most 131072 bytes";
-	good = decoded.failed ||
-	       set(member, object, value, (struct span){decoded.text, decoded.length}, nomem);
-	return good ? NULL : wanted[member->kind];
+	return set(member, object, value, (struct span){decoded.text, decoded.length}, nomem);
 }
 
 const char *snapshot_order(int **ret, size_t count, struct span value, bool *nomem)
