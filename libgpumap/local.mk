@@ -115,11 +115,13 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/bind_cores.c \
 	libgpumap/plan/build.h \
 	libgpumap/plan/clash.c \
+	libgpumap/plan/clash_fix.c \
 	libgpumap/plan/cores.h \
 	libgpumap/plan/device_index.c \
 	libgpumap/plan/diff.c libgpumap/plan/diff.h \
 	libgpumap/plan/divide_cores.c \
 	libgpumap/plan/environ.c \
+	libgpumap/plan/failing_device.c \
 	libgpumap/plan/findings.c \
 	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \
 	libgpumap/plan/inherited_limit.c \

@@ -209,6 +209,21 @@ int layout_fill(struct builder *b, struct layout *layout);
 /* The position in class->devices of the device in a local rank's mapping; NOWHERE: there is none.
  */
 size_t layout_position(const struct layout *layout, size_t local_rank, const gpumap_entry *entry);
+/* The words of the settings that make a cell of rule R3's table. */
+const char *clash_cell(struct quoted *ret, const struct plan_settings *settings);
+#define CELL(settings) clash_cell(&(struct quoted){{0}}, settings)
+/* The remedy: which other cell of the row or column works. */
+const char *clash_fix(const struct builder *b, const struct host_class *class);
+/* The same if the program may be a script of one process: no option gives the number of ranks, and
+ * it does not use ranks. */
+const char *clash_plain_fix(struct quoted *ret, const struct builder *b,
+			    const struct host_class *class);
+
+/* Whether the device was read from the program. A fault that depends on it is only a warning where
+ * lint does not refuse it, and where the program may mean it: device_doubted() returns the remedy,
+ * of which `fix` is a part. */
+bool device_is_read(const struct plan_settings *settings);
+const char *device_doubted(struct quoted *ret, enum finding_id *id, const char *fix);
 /* Passes on the findings of gpumap_resolve() for a local rank. */
 void layout_carry(struct builder *b, struct layout *layout, size_t local_rank,
 		  const gpumap_mapping *mapping, const gpumap_report *report);

@@ -7,11 +7,6 @@
 
 /* --- the list ----------------------------------------------------------------------- */
 
-static bool same(const char *a, const char *b)
-{
-	return a == b || (a && b && streq(a, b));
-}
-
 /* "" and NULL differ. */
 static uintptr_t hash(const char *text)
 {
@@ -39,7 +34,7 @@ static struct difference *add(struct plan_diff *diff, enum difference_of of, con
 static void note(struct plan_diff *diff, enum difference_of of, const char *key, const char *from,
 		 const char *to)
 {
-	if (!same(from, to))
+	if (!text_same(from, to))
 		add(diff, of, key, from, to);
 }
 
@@ -66,12 +61,12 @@ static void note_at(struct plan_diff *diff, enum difference_of of, const char *k
 	struct difference *d;
 	void **place;
 
-	if (same(from, to))
+	if (text_same(from, to))
 		return;
 	place = table_place(&diff->table, &diff->arena, name);
 	d = place ? *place : NULL;
 	/* Texts with equal hashes are compared, for the first text only. */
-	if (!d || !same(d->from, from) || !same(d->to, to))
+	if (!d || !text_same(d->from, from) || !text_same(d->to, to))
 		d = add(diff, of, key, from, to);
 	if (place && !*place)
 		*place = d;

@@ -63,22 +63,12 @@ static bool is_populated(int events)
 	return strstr(text, "populated 1") != NULL;
 }
 
-static DIR *list_folder(int folder)
-{
-	int fd = open_folder(folder, ".");
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-
-	if (!dir)
-		close_variable(&fd);
-	return dir;
-}
-
 static bool remove_tree(int parent, const char *name, int depth);
 
 /* Ranks can have made cgroups in it, for example by a run of their own. */
 static void remove_below(int folder, int depth)
 {
-	CLEANUP_FOLDER DIR *dir = list_folder(folder);
+	CLEANUP_FOLDER DIR *dir = entries_of(folder);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
@@ -105,7 +95,7 @@ static bool remove_tree(int parent, const char *name, int depth)
 /* Removes what earlier launchers left that were killed together with their keepers. */
 static void remove_dead(int parent)
 {
-	CLEANUP_FOLDER DIR *dir = list_folder(parent);
+	CLEANUP_FOLDER DIR *dir = entries_of(parent);
 	struct dirent *entry;
 	struct stat st;
 
