@@ -17,12 +17,11 @@ static json_t *checks_json(const struct doctor *doctor)
 		const char *id = gpumap_finding_str(f, GPUMAP_FINDING_ID);
 		int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 
-		json_array_append_new(list,
-				      JSON_OBJECT(NULL, {"id", json_text(id)},
-						  {"title", json_text(check->title)},
-						  {"result", json_text(results[v->outcome])},
-						  {"severity", json_text(severities[severity])},
-						  {"source", json_text(check->source)}));
+		json_push(&list,
+			  JSON_OBJECT({"id", json_text(id)}, {"title", json_text(check->title)},
+				      {"result", json_text(results[v->outcome])},
+				      {"severity", json_text(severities[severity])},
+				      {"source", json_text(check->source)}));
 	}
 	return list;
 }
@@ -37,18 +36,18 @@ static json_t *seen_json(const struct doctor *doctor, struct arena *arena)
 		const struct fact *fact = &lines[i].fact;
 		const char *text = fact->sight == SEEN ? fact->text : NULL;
 
-		json_object_set_new(object, lines[i].key,
-				    json_text(discreet_text(&doctor->names, arena, text)));
+		json_put(&object, lines[i].key,
+			 json_text(discreet_text(&doctor->names, arena, text)));
 	}
 	/* The text has no line for a list that is not set. */
 	if (!json_object_get(object, "visible"))
-		json_object_set_new(object, "visible", json_null());
+		json_put(&object, "visible", json_null());
 	return object;
 }
 
 static json_t *gpu_json(const struct gpu *gpu)
 {
-	return JSON_OBJECT(NULL, {"index", json_number(gpu->index)}, {"name", json_text(gpu->name)},
+	return JSON_OBJECT({"index", json_number(gpu->index)}, {"name", json_text(gpu->name)},
 			   {"memory", json_number(gpu->memory)}, {"used", json_number(gpu->used)},
 			   {"processes", json_number(gpu->processes)});
 }
@@ -56,7 +55,7 @@ static json_t *gpu_json(const struct gpu *gpu)
 static json_t *library_json(const struct doctor *doctor, struct arena *arena,
 			    const struct needed *n)
 {
-	return JSON_OBJECT(NULL, {"name", json_text(n->name)},
+	return JSON_OBJECT({"name", json_text(n->name)},
 			   {"by", json_text(discreet_text(&doctor->names, arena, n->by))},
 			   {"path", json_text(discreet_text(&doctor->names, arena, n->path))},
 			   {"version", json_text(n->version)});
@@ -70,7 +69,7 @@ static json_t *package_json(const struct doctor *doctor, struct arena *arena,
 	bool known = cuda->sight == SEEN && facts->cuda.sight == SEEN;
 
 	return JSON_OBJECT(
-		NULL, {"name", json_text(name)}, {"version", json_text(package->version)},
+		{"name", json_text(name)}, {"version", json_text(package->version)},
 		{"cuda", json_text(cuda->sight == SEEN ? cuda->text : NULL)},
 		{"built_for_cuda",
 		 cuda->sight == UNSEEN ? json_null() : json_boolean(cuda->sight == SEEN)},
@@ -87,13 +86,12 @@ static json_t *python_json(const struct doctor *doctor, struct arena *arena,
 
 	for (enum python_source i = 0; i < PYTHON_SOURCES; i++)
 		if (python->from[i])
-			json_array_append_new(from, json_text(python_source_name(i)));
+			json_push(&from, json_text(python_source_name(i)));
 	for (enum package_kind i = 0; i < PACKAGE_KINDS; i++)
 		if (python->packages[i].site)
-			json_array_append_new(
-				packages,
-				package_json(doctor, arena, &python->packages[i], package_name(i)));
-	return JSON_OBJECT(NULL, {"from", from},
+			json_push(&packages, package_json(doctor, arena, &python->packages[i],
+							  package_name(i)));
+	return JSON_OBJECT({"from", from},
 			   {"interpreter", json_text(discreet_text(names, arena, python->path))},
 			   {"prefix", json_text(discreet_text(names, arena, python->prefix))},
 			   {"version", json_text(python->version)},
@@ -114,7 +112,7 @@ static json_t *unseen_json(const struct doctor *doctor, struct arena *arena)
 	const char *text;
 
 	for (size_t i = 0; (text = doctor_unseen(doctor, i)); i++)
-		json_array_append_new(list, json_text(discreet_text(&doctor->names, arena, text)));
+		json_push(&list, json_text(discreet_text(&doctor->names, arena, text)));
 	return list;
 }
 
@@ -124,16 +122,16 @@ void doctor_json(struct strbuf *buf, const struct doctor *doctor)
 	const struct facts *facts = &doctor->facts;
 	const struct program_facts *program = &facts->program;
 	json_t *root = JSON_OBJECT(
-		NULL, JSON_HEAD("doctor"), {"wrong", json_boolean(doctor_wrong(doctor))},
+		JSON_HEAD("doctor"), {"wrong", json_boolean(doctor_wrong(doctor))},
 		{"seen", seen_json(doctor, &arena)},
-		{"libraries", JSON_LIST(NULL, i, program->needed_count,
+		{"libraries", JSON_LIST(i, program->needed_count,
 					library_json(doctor, &arena, &program->needed[i]))},
-		{"pythons", JSON_LIST(NULL, i, facts->python_count,
+		{"pythons", JSON_LIST(i, facts->python_count,
 				      python_json(doctor, &arena, &facts->pythons[i]))},
 		{"python", plain_json(doctor, &arena)},
-		{"gpus", JSON_LIST(NULL, i, facts->gpu_count, gpu_json(&facts->gpus[i]))},
+		{"gpus", JSON_LIST(i, facts->gpu_count, gpu_json(&facts->gpus[i]))},
 		{"not_visible", unseen_json(doctor, &arena)}, {"checks", checks_json(doctor)},
-		{"findings", json_findings(doctor->found, NULL)});
+		{"findings", json_findings(doctor->found)});
 
-	json_dump(buf, root, false);
+	json_dump(buf, root);
 }

@@ -191,7 +191,7 @@ static void list_nothing(struct strbuf *text, const gpumap_profile *profile)
 			      places);
 }
 
-static json_t *profiles_json(const gpumap_profile *profile, bool *failed)
+static json_t *profiles_json(const gpumap_profile *profile)
 {
 	const char *chosen = gpumap_profile_str(profile, GPUMAP_PROFILE_NAME);
 	json_t *array = json_array();
@@ -200,54 +200,49 @@ static json_t *profiles_json(const gpumap_profile *profile, bool *failed)
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "profile", i)); i++) {
 		const char *name = gpumap_section_str(s, GPUMAP_SECTION_NAME);
 
-		json_push(array,
-			  JSON_OBJECT(failed, {"name", json_text(name)},
+		json_push(&array,
+			  JSON_OBJECT({"name", json_text(name)},
 				      {"origin",
 				       json_text(gpumap_section_str(s, GPUMAP_SECTION_ORIGIN))},
 				      {"inherit",
 				       json_text(gpumap_section_str(s, GPUMAP_SECTION_PARENT))},
-				      {"chosen", json_boolean(chosen && streq(chosen, name))}),
-			  failed);
+				      {"chosen", json_boolean(chosen && streq(chosen, name))}));
 	}
 	return array;
 }
 
-static json_t *sweeps_json(const gpumap_profile *profile, bool *failed)
+static json_t *sweeps_json(const gpumap_profile *profile)
 {
 	json_t *array = json_array();
 	const gpumap_section *s;
 
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++)
 		json_push(
-			array,
+			&array,
 			JSON_OBJECT(
-				failed,
 				{"name", json_text(gpumap_section_str(s, GPUMAP_SECTION_NAME))},
 				{"origin", json_text(gpumap_section_str(s, GPUMAP_SECTION_ORIGIN))},
 				{"runs",
 				 json_integer((json_int_t)gpumap_sweep_combination_count(s))},
-				{"jobs", json_integer((json_int_t)gpumap_sweep_jobs(s))}),
-			failed);
+				{"jobs", json_integer((json_int_t)gpumap_sweep_jobs(s))}));
 	return array;
 }
 
 static int config_list(const struct config *config, const gpumap_profile *profile)
 {
 	struct strbuf text = {0};
-	bool failed = false;
-	json_t *o;
 
-	if (config->output.format != GPUMAP_FORMAT_JSON) {
+	if (config->output.format == GPUMAP_FORMAT_JSON)
+		json_dump(&text,
+			  JSON_OBJECT(JSON_HEAD("profiles"),
+				      {"file",
+				       json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
+				      {"profiles", profiles_json(profile)},
+				      {"sweeps", sweeps_json(profile)}));
+	else
 		list_text(&text, profile);
-		if (!text.length)
-			list_nothing(&text, profile);
-		return print_buffer(&text, config->output.report);
-	}
-	o = JSON_OBJECT(&failed, JSON_HEAD("profiles"),
-			{"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
-			{"profiles", profiles_json(profile, &failed)},
-			{"sweeps", sweeps_json(profile, &failed)});
-	json_dump(&text, o, failed);
+	if (!text.length)
+		list_nothing(&text, profile);
 	return print_buffer(&text, config->output.report);
 }
 

@@ -80,9 +80,9 @@ static void print_rule(struct strbuf *buf, const gpumap_rule *rule, bool full)
 	wrap(buf, "evidence", gpumap_rule_str(rule, GPUMAP_RULE_EVIDENCE));
 }
 
-static json_t *rule_json(const gpumap_rule *rule, bool *failed)
+static json_t *rule_json(const gpumap_rule *rule)
 {
-	return JSON_OBJECT(failed, {"id", json_text(gpumap_rule_str(rule, GPUMAP_RULE_ID))},
+	return JSON_OBJECT({"id", json_text(gpumap_rule_str(rule, GPUMAP_RULE_ID))},
 			   {"line", json_text(gpumap_rule_str(rule, GPUMAP_RULE_LINE))},
 			   {"text", json_text(gpumap_rule_str(rule, GPUMAP_RULE_TEXT))},
 			   {"example", json_text(gpumap_rule_str(rule, GPUMAP_RULE_EXAMPLE))},
@@ -131,7 +131,7 @@ static void print_finding(struct strbuf *buf, const gpumap_finding *finding, boo
 	wrap(buf, "remedy", gpumap_finding_str(finding, GPUMAP_FINDING_REMEDY));
 }
 
-static json_t *finding_json(const gpumap_finding *finding, bool *failed)
+static json_t *finding_json(const gpumap_finding *finding)
 {
 	static const struct {
 		const char *key;
@@ -141,13 +141,12 @@ static json_t *finding_json(const gpumap_finding *finding, bool *failed)
 		{"rule", GPUMAP_FINDING_RULE},       {"example", GPUMAP_FINDING_EXAMPLE},
 		{"remedy", GPUMAP_FINDING_REMEDY},
 	};
-	json_t *o = JSON_OBJECT(failed,
-				{"id", json_text(gpumap_finding_str(finding, GPUMAP_FINDING_ID))},
+	json_t *o = JSON_OBJECT({"id", json_text(gpumap_finding_str(finding, GPUMAP_FINDING_ID))},
 				{"severity", json_text(severity_name(finding))});
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		json_put(o, texts[i].key,
-			 json_text(gpumap_finding_str(finding, texts[i].attribute)), failed);
+		json_put(&o, texts[i].key,
+			 json_text(gpumap_finding_str(finding, texts[i].attribute)));
 	return o;
 }
 
@@ -210,19 +209,18 @@ static int no_such_rule(const char *id, gpumap_report *report)
 struct rules_output {
 	struct strbuf text;
 	json_t *rules, *explanations;
-	bool failed; /* no memory for these */
 };
 
 static void add_rule(struct rules_output *to, const gpumap_rule *rule, bool full)
 {
 	print_rule(&to->text, rule, full);
-	json_push(to->rules, rule_json(rule, &to->failed), &to->failed);
+	json_push(&to->rules, rule_json(rule));
 }
 
 static void add_finding(struct rules_output *to, const gpumap_finding *finding, bool full)
 {
 	print_finding(&to->text, finding, full);
-	json_push(to->explanations, finding_json(finding, &to->failed), &to->failed);
+	json_push(&to->explanations, finding_json(finding));
 }
 
 /* Adds what begins with these letters, one line each. False: nothing does. */
@@ -283,12 +281,10 @@ static void rules_output_free(struct rules_output *to)
 static int print_all(struct rules_output *to, const struct output *output)
 {
 	if (output->format == GPUMAP_FORMAT_JSON) {
-		json_t *o = JSON_OBJECT(&to->failed, JSON_HEAD("rules"),
-					{"rules", json_incref(to->rules)},
-					{"explanations", json_incref(to->explanations)});
-
 		strbuf_free(&to->text);
-		json_dump(&to->text, o, to->failed);
+		json_dump(&to->text,
+			  JSON_OBJECT(JSON_HEAD("rules"), {"rules", json_incref(to->rules)},
+				      {"explanations", json_incref(to->explanations)}));
 	}
 	return print_buffer(&to->text, output->report);
 }

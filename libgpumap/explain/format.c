@@ -90,16 +90,13 @@ EXPORT int gpumap_plan_format(char **ret, const gpumap_plan *plan, enum gpumap_f
 			      unsigned flags, const gpumap_report *report)
 {
 	struct strbuf buf = {.styled = flags & GPUMAP_FORMAT_FLAG_COLORS};
-	bool failed = false;
 
 	if (!format_flags_known(flags))
 		return GPUMAP_EINPUT;
 	if (format == GPUMAP_FORMAT_TEXT && plan) {
 		plan_text(&buf, plan, flags & GPUMAP_FORMAT_FLAG_ORIGINS);
 	} else if (format == GPUMAP_FORMAT_JSON) {
-		json_t *o = plan_json(plan, report, &failed);
-
-		json_dump(&buf, o, failed);
+		json_dump(&buf, plan_json(plan, report));
 	} else if (format == GPUMAP_FORMAT_SVG) {
 		plan_svg(&buf, plan, report);
 	} else if (format != GPUMAP_FORMAT_TEXT) {

@@ -3,32 +3,31 @@
 #include "explain/explain.h"
 #include "explain/json.h"
 
-static json_t *mig_json(const gpumap_device *mig, bool usage, bool *failed)
+static json_t *mig_json(const gpumap_device *mig, bool usage)
 {
-	return JSON_OBJECT(failed, {"uuid", json_text(mig->uuid)},
-			   {"profile", json_text(mig->profile)}, {"gi", json_number(mig->gi)},
-			   {"ci", json_number(mig->ci)},
-			   {"usage", usage ? usage_json(mig, failed) : json_null()});
+	return JSON_OBJECT({"uuid", json_text(mig->uuid)}, {"profile", json_text(mig->profile)},
+			   {"gi", json_number(mig->gi)}, {"ci", json_number(mig->ci)},
+			   {"usage", usage ? usage_json(mig) : json_null()});
 }
 
-static json_t *gpu_json(const gpumap_device *d, bool usage, bool *failed)
+static json_t *gpu_json(const gpumap_device *d, bool usage)
 {
-	return JSON_OBJECT(
-		failed, {"index", json_number(d->index)}, {"physical", json_number(d->physical)},
-		{"uuid", json_text(d->uuid)}, {"pci", json_text(d->pci)},
-		{"name", json_text(d->name)}, {"memory_bytes", json_number(d->memory)},
-		{"numa", json_text(d->numa)}, {"cpus", json_text(d->cpus)},
-		{"minor", json_number(d->minor)}, {"mig_enabled", json_flag(d->mig_enabled)},
-		{"mig", JSON_LIST(failed, i, d->mig_count, mig_json(&d->mig[i], usage, failed))},
-		{"nvlink", d->nvlink_count < 0 ? json_null()
-					       : JSON_LIST(failed, i, (size_t)d->nvlink_count,
-							   json_integer(d->nvlink[i]))},
-		{"usage", usage ? usage_json(d, failed) : json_null()},
-		{"processes", usage ? processes_json(d, failed) : json_null()});
+	return JSON_OBJECT({"index", json_number(d->index)}, {"physical", json_number(d->physical)},
+			   {"uuid", json_text(d->uuid)}, {"pci", json_text(d->pci)},
+			   {"name", json_text(d->name)}, {"memory_bytes", json_number(d->memory)},
+			   {"numa", json_text(d->numa)}, {"cpus", json_text(d->cpus)},
+			   {"minor", json_number(d->minor)},
+			   {"mig_enabled", json_flag(d->mig_enabled)},
+			   {"mig", JSON_LIST(i, d->mig_count, mig_json(&d->mig[i], usage))},
+			   {"nvlink", d->nvlink_count < 0 ? json_null()
+							  : JSON_LIST(i, (size_t)d->nvlink_count,
+								      json_integer(d->nvlink[i]))},
+			   {"usage", usage ? usage_json(d) : json_null()},
+			   {"processes", usage ? processes_json(d) : json_null()});
 }
 
 /* CUDA's order as physical numbers; null where it is not known (rule N4). */
-static json_t *order_json(const gpumap_inventory *inventory, enum gpumap_order order, bool *failed)
+static json_t *order_json(const gpumap_inventory *inventory, enum gpumap_order order)
 {
 	json_t *array = json_array();
 
@@ -39,7 +38,7 @@ static json_t *order_json(const gpumap_inventory *inventory, enum gpumap_order o
 			json_decref(array);
 			return json_null();
 		}
-		json_push(array, json_integer(inventory->gpus[position].physical), failed);
+		json_push(&array, json_integer(inventory->gpus[position].physical));
 	}
 	return array;
 }
@@ -49,23 +48,17 @@ void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 {
 	static const gpumap_inventory unknown;
 	const gpumap_inventory *from = inventory ? inventory : &unknown;
-	bool failed = false;
 	json_t *order = JSON_OBJECT(
-		&failed,
-		{"fastest",
-		 inventory ? order_json(inventory, GPUMAP_ORDER_FASTEST, &failed) : json_null()},
-		{"pci",
-		 inventory ? order_json(inventory, GPUMAP_ORDER_PCI, &failed) : json_null()});
-	json_t *gpus =
-		JSON_LIST(&failed, i, from->count, gpu_json(&from->gpus[i], from->usage, &failed));
-	json_t *o =
-		JSON_OBJECT(&failed, JSON_HEAD("inventory"), {"source", json_text(from->source)},
-			    {"origin", json_text(from->origin)}, {"host", json_text(from->host)},
-			    {"date", json_text(from->date)}, {"driver", json_text(from->driver)},
-			    {"no_gpu", json_text(from->no_gpu)},
-			    {"partial", inventory ? json_boolean(inventory->partial) : json_null()},
-			    {"gpus", gpus}, {"cuda_order", order},
-			    {"findings", json_findings(report, &failed)});
+		{"fastest", inventory ? order_json(inventory, GPUMAP_ORDER_FASTEST) : json_null()},
+		{"pci", inventory ? order_json(inventory, GPUMAP_ORDER_PCI) : json_null()});
+	json_t *gpus = JSON_LIST(i, from->count, gpu_json(&from->gpus[i], from->usage));
+	json_t *o = JSON_OBJECT(
+		JSON_HEAD("inventory"), {"source", json_text(from->source)},
+		{"origin", json_text(from->origin)}, {"host", json_text(from->host)},
+		{"date", json_text(from->date)}, {"driver", json_text(from->driver)},
+		{"no_gpu", json_text(from->no_gpu)},
+		{"partial", inventory ? json_boolean(inventory->partial) : json_null()},
+		{"gpus", gpus}, {"cuda_order", order}, {"findings", json_findings(report)});
 
-	json_dump(buf, o, failed);
+	json_dump(buf, o);
 }

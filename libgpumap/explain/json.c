@@ -2,24 +2,31 @@
 /* What all writers of JSON share. */
 #include "explain/json.h"
 
-void json_put(json_t *object, const char *key, json_t *value, bool *failed)
+/* Adding to NULL fails too. */
+static void keep(json_t **whole, int failed)
 {
-	if (json_object_set_new(object, key, value) != 0 && failed)
-		*failed = true;
+	if (failed) {
+		json_decref(*whole);
+		*whole = NULL;
+	}
 }
 
-void json_push(json_t *array, json_t *value, bool *failed)
+void json_put(json_t **object, const char *key, json_t *value)
 {
-	if (json_array_append_new(array, value) != 0 && failed)
-		*failed = true;
+	keep(object, json_object_set_new(*object, key, value));
 }
 
-json_t *json_make(bool *failed, const struct json_member *members)
+void json_push(json_t **array, json_t *value)
+{
+	keep(array, json_array_append_new(*array, value));
+}
+
+json_t *json_make(const struct json_member *members)
 {
 	json_t *object = json_object();
 
 	for (; members->key; members++)
-		json_put(object, members->key, members->value, failed);
+		json_put(&object, members->key, members->value);
 	return object;
 }
 
@@ -54,12 +61,21 @@ json_t *json_flag(int64_t flag)
 	return flag < 0 ? json_null() : json_boolean(flag);
 }
 
-static json_t *finding_json(const gpumap_finding *f, bool *failed)
+json_t *json_texts(char *const *texts)
+{
+	json_t *array = json_array();
+
+	for (; texts && *texts; texts++)
+		json_push(&array, json_text(*texts));
+	return array;
+}
+
+static json_t *finding_json(const gpumap_finding *f)
 {
 	static const char *const severities[] = {"remark", "warning", "error"};
 
 	return JSON_OBJECT(
-		failed, {"id", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID))},
+		{"id", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID))},
 		{"severity", json_text(severities[gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY)])},
 		{"rule", json_text(gpumap_finding_str(f, GPUMAP_FINDING_RULE))},
 		{"text", json_text(gpumap_finding_str(f, GPUMAP_FINDING_TEXT))},
@@ -69,10 +85,10 @@ static json_t *finding_json(const gpumap_finding *f, bool *failed)
 		{"column", json_number(gpumap_finding_int(f, GPUMAP_FINDING_COLUMN))});
 }
 
-json_t *json_findings(const gpumap_report *report, bool *failed)
+json_t *json_findings(const gpumap_report *report)
 {
-	return JSON_LIST(failed, i, gpumap_report_count(report),
-			 finding_json(gpumap_report_get(report, i), failed));
+	return JSON_LIST(i, gpumap_report_count(report),
+			 finding_json(gpumap_report_get(report, i)));
 }
 
 static int append(const char *piece, size_t length, void *data)
@@ -84,20 +100,20 @@ static int append(const char *piece, size_t length, void *data)
 }
 
 /* Not json_dumps: with its own buffer it can lose a piece when memory runs out. */
-static void dump(struct strbuf *buf, json_t *root, bool failed, size_t flags)
+static void dump(struct strbuf *buf, json_t *root, size_t flags)
 {
-	if (failed || json_dump_callback(root, append, buf, flags) != 0)
+	if (json_dump_callback(root, append, buf, flags) != 0)
 		buf->failed = true;
 	strbuf_puts(buf, "\n");
 	json_decref(root);
 }
 
-void json_dump(struct strbuf *buf, json_t *root, bool failed)
+void json_dump(struct strbuf *buf, json_t *root)
 {
-	dump(buf, root, failed, JSON_COMPACT);
+	dump(buf, root, JSON_COMPACT);
 }
 
 void json_dump_ascii(struct strbuf *buf, json_t *root)
 {
-	dump(buf, root, false, JSON_COMPACT | JSON_ENSURE_ASCII);
+	dump(buf, root, JSON_COMPACT | JSON_ENSURE_ASCII);
 }

@@ -14,22 +14,22 @@ struct json_member {
 	json_t *value;
 };
 
-/* Adds `value`, which is taken over; *failed is set when memory runs out. NULL in what ends then.
- */
-void json_put(json_t *object, const char *key, json_t *value, bool *failed);
-void json_push(json_t *array, json_t *value, bool *failed);
+/* Without memory a value is NULL, and so is what it is added to. */
+
+/* Adds `value`, which is taken over. */
+void json_put(json_t **object, const char *key, json_t *value);
+void json_push(json_t **array, json_t *value);
 
 /* A new object of members, whose values are taken over. */
-json_t *json_make(bool *failed, const struct json_member *members);
-#define JSON_OBJECT(failed, ...) \
-	json_make(failed, (const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
+json_t *json_make(const struct json_member *members);
+#define JSON_OBJECT(...) json_make((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
 
 /* A new array of `count` values: that of the expression `value` for each `i` from 0 on. */
-#define JSON_LIST(failed, i, count, value) \
+#define JSON_LIST(i, count, value) \
 	__extension__({ \
 		json_t *list_ = json_array(); \
 		for (size_t i = 0; i < (count); i++) \
-			json_push(list_, (value), (failed)); \
+			json_push(&list_, (value)); \
 		list_; \
 	})
 
@@ -49,16 +49,18 @@ json_t *json_flag(int64_t flag);
  * escaped. */
 json_t *json_text(const char *s);
 
-/* The report's findings; *failed is set when memory runs out. */
-json_t *json_findings(const gpumap_report *report, bool *failed);
+/* An array of texts, which end with NULL; `texts` NULL: there are none. */
+json_t *json_texts(char *const *texts);
+
+json_t *json_findings(const gpumap_report *report);
 
 /* The usage of a device, and its processes: an array, or null if the list is not known. */
-json_t *usage_json(const gpumap_device *device, bool *failed);
-json_t *processes_json(const gpumap_device *device, bool *failed);
-json_t *process_json(const gpumap_process *process, bool *failed);
+json_t *usage_json(const gpumap_device *device);
+json_t *processes_json(const gpumap_device *device);
+json_t *process_json(const gpumap_process *process);
 
-/* Appends the value and a newline, and frees it. */
-void json_dump(struct strbuf *buf, json_t *value, bool failed);
+/* Appends the value and a newline, and frees it. NULL: buf->failed. */
+void json_dump(struct strbuf *buf, json_t *value);
 /* The same of a value from a file, whose texts can have any characters. */
 void json_dump_ascii(struct strbuf *buf, json_t *value);
 

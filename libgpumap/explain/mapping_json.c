@@ -6,17 +6,17 @@
 /* At most this many candidates are listed; more are only counted. */
 enum { MAX_CANDIDATES = 64 };
 
-static json_t *candidates_json(const gpumap_entry *entry, size_t count, bool *failed)
+static json_t *candidates_json(const gpumap_entry *entry, size_t count)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < count; i++)
 		if (entry->candidates[i]->physical >= 0)
-			json_push(array, json_integer(entry->candidates[i]->physical), failed);
+			json_push(&array, json_integer(entry->candidates[i]->physical));
 	return array;
 }
 
-static json_t *entry_json(const gpumap_entry *entry, bool *failed)
+static json_t *entry_json(const gpumap_entry *entry)
 {
 	size_t listed;
 	json_t *o;
@@ -24,38 +24,36 @@ static json_t *entry_json(const gpumap_entry *entry, bool *failed)
 	if (!entry)
 		return json_null();
 	listed = entry->count < MAX_CANDIDATES ? entry->count : MAX_CANDIDATES;
-	o = JSON_OBJECT(failed, {"logical", json_integer(entry->logical)},
+	o = JSON_OBJECT({"logical", json_integer(entry->logical)},
 			{"physical", json_number(gpumap_entry_int(entry, GPUMAP_ENTRY_PHYSICAL))},
 			{"mig", json_number(gpumap_entry_int(entry, GPUMAP_ENTRY_MIG))},
 			{"uuid", json_text(gpumap_entry_str(entry, GPUMAP_ENTRY_UUID))},
 			{"pci", json_text(gpumap_entry_str(entry, GPUMAP_ENTRY_PCI))},
 			{"name", json_text(gpumap_entry_str(entry, GPUMAP_ENTRY_NAME))},
 			{"certainty", json_text(gpumap_certainty_name(entry->certainty))},
-			{"candidates", candidates_json(entry, listed, failed)});
+			{"candidates", candidates_json(entry, listed)});
 	if (entry->count > listed)
-		json_put(o, "more_candidates", json_integer((json_int_t)(entry->count - listed)),
-			 failed);
+		json_put(&o, "more_candidates", json_integer((json_int_t)(entry->count - listed)));
 	return o;
 }
 
-static json_t *ended_json(const gpumap_mapping *mapping, bool *failed)
+static json_t *ended_json(const gpumap_mapping *mapping)
 {
 	if (!mapping->ended_text)
 		return json_null();
-	return JSON_OBJECT(failed, {"entry", json_integer(mapping->ended_entry)},
+	return JSON_OBJECT({"entry", json_integer(mapping->ended_entry)},
 			   {"text", json_text(mapping->ended_text)},
 			   {"reason", json_text(mapping->ended_reason)},
 			   {"rule", json_text(mapping->ended_rule)});
 }
 
-static json_t *step_json(const gpumap_step *step, bool *failed)
+static json_t *step_json(const gpumap_step *step)
 {
-	json_t *losers =
-		JSON_LIST(failed, i, step->loser_count,
-			  JSON_OBJECT(failed, {"source", json_text(step->losers[i].source)},
-				      {"value", json_text(step->losers[i].value)}));
+	json_t *losers = JSON_LIST(i, step->loser_count,
+				   JSON_OBJECT({"source", json_text(step->losers[i].source)},
+					       {"value", json_text(step->losers[i].value)}));
 
-	return JSON_OBJECT(failed, {"rule", json_text(step->rule)}, {"text", json_text(step->text)},
+	return JSON_OBJECT({"rule", json_text(step->rule)}, {"text", json_text(step->text)},
 			   {"origin", json_text(step->origin)}, {"losers", losers});
 }
 
@@ -63,22 +61,18 @@ void mapping_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpuma
 {
 	static const gpumap_mapping none;
 	const gpumap_mapping *m = mapping ? mapping : &none;
-	bool failed = false;
 	json_t *o = JSON_OBJECT(
-		&failed, JSON_HEAD("mapping"), {"answered", json_boolean(m->answered)},
-		{"chosen", entry_json(m->chosen, &failed)},
-		{"visible",
-		 JSON_LIST(&failed, i, m->visible_count, entry_json(&m->visible[i], &failed))},
-		{"ended", ended_json(m, &failed)}, {"mode", json_text(m->mode)},
-		{"master", entry_json(m->master, &failed)},
-		{"replicas",
-		 JSON_LIST(&failed, i, m->replica_count, entry_json(m->replicas[i], &failed))},
-		{"batch_split",
-		 m->batch_count ? JSON_LIST(&failed, i, m->batch_count, json_integer(m->batch[i]))
-				: json_null()},
-		{"steps", JSON_LIST(&failed, i, m->step_count, step_json(&m->steps[i], &failed))},
-		{"assumption", json_text(m->assumption)},
-		{"findings", json_findings(report, &failed)});
+		JSON_HEAD("mapping"), {"answered", json_boolean(m->answered)},
+		{"chosen", entry_json(m->chosen)},
+		{"visible", JSON_LIST(i, m->visible_count, entry_json(&m->visible[i]))},
+		{"ended", ended_json(m)}, {"mode", json_text(m->mode)},
+		{"master", entry_json(m->master)},
+		{"replicas", JSON_LIST(i, m->replica_count, entry_json(m->replicas[i]))},
+		{"batch_split", m->batch_count
+					? JSON_LIST(i, m->batch_count, json_integer(m->batch[i]))
+					: json_null()},
+		{"steps", JSON_LIST(i, m->step_count, step_json(&m->steps[i]))},
+		{"assumption", json_text(m->assumption)}, {"findings", json_findings(report)});
 
-	json_dump(buf, o, failed);
+	json_dump(buf, o);
 }

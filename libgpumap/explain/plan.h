@@ -8,8 +8,8 @@
 #include "plan/job.h"
 #include "strbuf.h"
 
-/* `plan` NULL: there is none. *failed is set when memory runs out. */
-json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report, bool *failed);
+/* `plan` NULL: there is none. NULL without memory. */
+json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report);
 
 /* Whether the JSON can be read back as the same plan. Bytes that are not UTF-8 prevent it. */
 bool plan_json_keeps(const gpumap_plan *plan);

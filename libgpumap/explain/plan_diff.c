@@ -104,33 +104,33 @@ static void diff_text(struct strbuf *buf, const struct plan_diff *diff)
 
 /* --- JSON ------------------------------------------------------------------------------- */
 
-static json_t *range_json(const struct difference *d, size_t i, bool *failed)
+static json_t *range_json(const struct difference *d, size_t i)
 {
 	json_t *range = json_array();
 
-	json_push(range, json_integer((json_int_t)d->ranges[i].first), failed);
-	json_push(range, json_integer((json_int_t)d->ranges[i].last), failed);
+	json_push(&range, json_integer((json_int_t)d->ranges[i].first));
+	json_push(&range, json_integer((json_int_t)d->ranges[i].last));
 	return range;
 }
 
-static json_t *difference_json(const struct difference *d, bool *failed)
+static json_t *difference_json(const struct difference *d)
 {
-	return JSON_OBJECT(failed, {"of", json_text(words[d->of])}, {"key", json_text(d->key)},
+	return JSON_OBJECT({"of", json_text(words[d->of])}, {"key", json_text(d->key)},
 			   {"from", json_text(d->from)}, {"to", json_text(d->to)},
-			   {"ranges", d->range_count ? JSON_LIST(failed, i, d->range_count,
-								 range_json(d, i, failed))
-						     : json_null()});
+			   {"ranges", d->range_count
+					      ? JSON_LIST(i, d->range_count, range_json(d, i))
+					      : json_null()});
 }
 
 /* `diff` NULL: the report alone. */
-static json_t *diff_json(const struct plan_diff *diff, const gpumap_report *report, bool *failed)
+static json_t *diff_json(const struct plan_diff *diff, const gpumap_report *report)
 {
-	return JSON_OBJECT(failed, JSON_HEAD("plan-diff"), {"kind", json_text("plan-diff")},
+	return JSON_OBJECT(JSON_HEAD("plan-diff"), {"kind", json_text("plan-diff")},
 			   {"version", json_text(gpumap_version())},
 			   {"same", diff ? json_boolean(!diff->count) : json_null()},
-			   {"differences", JSON_LIST(failed, i, diff ? diff->count : 0,
-						     difference_json(diff->list[i], failed))},
-			   {"findings", json_findings(report, failed)});
+			   {"differences",
+			    JSON_LIST(i, diff ? diff->count : 0, difference_json(diff->list[i]))},
+			   {"findings", json_findings(report)});
 }
 
 EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,
@@ -147,9 +147,7 @@ EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, cons
 		return GPUMAP_EINPUT;
 	failed = there && !plan_diff_make(&diff, a, b);
 	if (format == GPUMAP_FORMAT_JSON) {
-		json_t *o = diff_json(there ? &diff : NULL, report, &failed);
-
-		json_dump(&buf, o, failed);
+		json_dump(&buf, diff_json(there ? &diff : NULL, report));
 	} else if (there) {
 		diff_text(&buf, &diff);
 	}

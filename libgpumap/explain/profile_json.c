@@ -7,7 +7,6 @@ struct settings {
 	const gpumap_profile *profile;
 	const char *const *wanted;
 	json_t *object;
-	bool failed;
 };
 
 static bool wanted(const char *const *names, const char *name)
@@ -30,17 +29,15 @@ static int add_setting(const gpumap_key *key, void *data)
 		return 0;
 	value = gpumap_profile_setting(s->profile, name, GPUMAP_SETTING_VALUE);
 	origin = gpumap_profile_setting(s->profile, name, GPUMAP_SETTING_ORIGIN);
-	json_put(s->object, name,
-		 JSON_OBJECT(&s->failed, {"value", json_text(value)}, {"origin", json_text(origin)},
-			     {"section", json_text(section)}),
-		 &s->failed);
+	json_put(&s->object, name,
+		 JSON_OBJECT({"value", json_text(value)}, {"origin", json_text(origin)},
+			     {"section", json_text(section)}));
 	return 0;
 }
 
-static json_t *variable_json(const gpumap_profile *profile, size_t i, bool *failed)
+static json_t *variable_json(const gpumap_profile *profile, size_t i)
 {
 	return JSON_OBJECT(
-		failed,
 		{"name", json_text(gpumap_profile_variable(profile, i, GPUMAP_SETTING_NAME))},
 		{"value", json_text(gpumap_profile_variable(profile, i, GPUMAP_SETTING_VALUE))},
 		{"origin", json_text(gpumap_profile_variable(profile, i, GPUMAP_SETTING_ORIGIN))});
@@ -54,15 +51,14 @@ void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char 
 
 	if (profile)
 		gpumap_profile_key_each(add_setting, &s);
-	o = JSON_OBJECT(
-		&s.failed, JSON_HEAD("profile"),
-		{"profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))},
-		{"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
-		{"settings", s.object},
-		{"arguments", JSON_LIST(&s.failed, i, gpumap_profile_argument_count(profile),
-					json_text(gpumap_profile_argument(profile, i)))},
-		{"environment", JSON_LIST(&s.failed, i, gpumap_profile_variable_count(profile),
-					  variable_json(profile, i, &s.failed))},
-		{"findings", json_findings(report, &s.failed)});
-	json_dump(buf, o, s.failed);
+	o = JSON_OBJECT(JSON_HEAD("profile"),
+			{"profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))},
+			{"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
+			{"settings", s.object},
+			{"arguments", JSON_LIST(i, gpumap_profile_argument_count(profile),
+						json_text(gpumap_profile_argument(profile, i)))},
+			{"environment", JSON_LIST(i, gpumap_profile_variable_count(profile),
+						  variable_json(profile, i))},
+			{"findings", json_findings(report)});
+	json_dump(buf, o);
 }

@@ -3,7 +3,7 @@
 #include "explain/json.h"
 #include "inventory/inventory.h"
 
-static json_t *types_json(int64_t types, bool *failed)
+static json_t *types_json(int64_t types)
 {
 	json_t *array = json_array();
 	const char *word;
@@ -11,17 +11,17 @@ static json_t *types_json(int64_t types, bool *failed)
 
 	for (size_t i = 0; types > 0 && (word = process_type_word(i, &type)); i++)
 		if (types & type)
-			json_push(array, json_string(word), failed);
+			json_push(&array, json_string(word));
 	return array;
 }
 
-json_t *process_json(const gpumap_process *p, bool *failed)
+json_t *process_json(const gpumap_process *p)
 {
 	return JSON_OBJECT(
-		failed, {"pid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_PID))},
+		{"pid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_PID))},
 		{"memory_bytes", json_number(gpumap_process_int(p, GPUMAP_PROCESS_MEMORY))},
 		{"mig", json_number(gpumap_process_int(p, GPUMAP_PROCESS_MIG))},
-		{"types", types_json(gpumap_process_int(p, GPUMAP_PROCESS_TYPES), failed)},
+		{"types", types_json(gpumap_process_int(p, GPUMAP_PROCESS_TYPES))},
 		{"visible", json_flag(gpumap_process_int(p, GPUMAP_PROCESS_VISIBLE))},
 		{"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
 		{"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
@@ -32,13 +32,13 @@ json_t *process_json(const gpumap_process *p, bool *failed)
 		{"command", json_text(gpumap_process_str(p, GPUMAP_PROCESS_COMMAND))});
 }
 
-json_t *processes_json(const gpumap_device *device, bool *failed)
+json_t *processes_json(const gpumap_device *device)
 {
 	int count = gpumap_device_process_count(device);
 
 	return count < 0 ? json_null()
-			 : JSON_LIST(failed, i, (size_t)count,
-				     process_json(gpumap_device_process(device, i), failed));
+			 : JSON_LIST(i, (size_t)count,
+				     process_json(gpumap_device_process(device, i)));
 }
 
 static json_t *number_of(const gpumap_device *d, enum gpumap_device_int_attr attr)
@@ -46,11 +46,11 @@ static json_t *number_of(const gpumap_device *d, enum gpumap_device_int_attr att
 	return json_number(gpumap_device_int(d, attr));
 }
 
-json_t *usage_json(const gpumap_device *d, bool *failed)
+json_t *usage_json(const gpumap_device *d)
 {
 	int64_t mode = gpumap_device_int(d, GPUMAP_DEVICE_COMPUTE_MODE);
 
-	return JSON_OBJECT(failed, {"memory_used_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_USED)},
+	return JSON_OBJECT({"memory_used_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_USED)},
 			   {"memory_free_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_FREE)},
 			   {"memory_reserved_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_RESERVED)},
 			   {"memory_hidden_bytes", number_of(d, GPUMAP_DEVICE_MEMORY_HIDDEN)},

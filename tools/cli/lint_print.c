@@ -64,11 +64,11 @@ static void print_counts(struct strbuf *text, const gpumap_report *report)
 /* In JSON, errors of the command line and of reading are findings too. */
 static void print_json(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
-	json_t *all = json_findings(found, NULL), *errors = json_findings(report, NULL);
+	json_t *all = json_findings(found), *errors = json_findings(report);
 
 	json_array_extend(all, errors);
 	json_decref(errors);
-	json_dump(text, JSON_OBJECT(NULL, JSON_HEAD("lint"), {"findings", all}), false);
+	json_dump(text, JSON_OBJECT(JSON_HEAD("lint"), {"findings", all}));
 }
 
 /* A finding's place in the output: by file in the order of reading, then by line. */

@@ -40,7 +40,7 @@ static char *message(const gpumap_finding *f)
 
 static json_t *text_json(const char *text)
 {
-	return JSON_OBJECT(NULL, {"text", json_text(text ? text : "")});
+	return JSON_OBJECT({"text", json_text(text ? text : "")});
 }
 
 static json_t *message_json(const gpumap_finding *f)
@@ -78,40 +78,38 @@ static json_t *uri_json(const char *path)
 	return json_text(text);
 }
 
-/* A finding without a line has the name of its variable or option. */
-static json_t *location_json(const gpumap_finding *f, struct lint_columns *columns)
+/* An array of one. A finding without a line has the name of its variable or option. */
+static json_t *locations_json(const gpumap_finding *f, struct lint_columns *columns)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
+	json_t *place, *region;
 	int64_t column;
-	json_t *physical, *region, *names;
 
 	if (!has_file(f)) {
-		names = json_array();
-		json_array_append_new(
-			names, JSON_OBJECT(NULL, {"name", json_text(origin ? origin : "gpumap")}));
-		return JSON_OBJECT(NULL, {"logicalLocations", names});
+		place = JSON_OBJECT({"name", json_text(origin ? origin : "gpumap")});
+		place = JSON_OBJECT({"logicalLocations", JSON_LIST(i, 1, place)});
+		return JSON_LIST(i, 1, place);
 	}
-	physical = JSON_OBJECT(NULL,
-			       {"artifactLocation", JSON_OBJECT(NULL, {"uri", uri_json(origin)})});
+	place = JSON_OBJECT({"artifactLocation", JSON_OBJECT({"uri", uri_json(origin)})});
 	if (line > 0) {
-		region = JSON_OBJECT(NULL, {"startLine", json_integer(line)});
 		column = lint_column(columns, f);
+		region = JSON_OBJECT({"startLine", json_integer(line)});
 		if (column > 0)
-			json_object_set_new(region, "startColumn", json_integer(column));
-		json_object_set_new(physical, "region", region);
+			json_put(&region, "startColumn", json_integer(column));
+		json_put(&place, "region", region);
 	}
-	return JSON_OBJECT(NULL, {"physicalLocation", physical});
+	return JSON_LIST(i, 1, JSON_OBJECT({"physicalLocation", place}));
 }
 
 static json_t *rule_json(const gpumap_finding *f)
 {
 	return JSON_OBJECT(
-		NULL, {"id", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID))},
+		{"id", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID))},
 		{"shortDescription", text_json(gpumap_finding_str(f, GPUMAP_FINDING_MEANING))},
 		{"fullDescription", text_json(gpumap_finding_str(f, GPUMAP_FINDING_CAUSE))},
 		{"help", text_json(gpumap_finding_str(f, GPUMAP_FINDING_REMEDY))},
-		{"defaultConfiguration", JSON_OBJECT(NULL, {"level", json_text(level(f))})});
+		{"defaultConfiguration", JSON_OBJECT({"level", json_text(level(f))})});
 }
 
 /* The place of a finding's id among those that were found, in the order of ids. */
@@ -124,86 +122,65 @@ static size_t rule_place(const char *const *ids, const gpumap_finding *f)
 	return i;
 }
 
-/* Those of all ids that a report has; *rules is described. */
-static const char **rules_of(const gpumap_report *found, json_t *rules)
+/* The findings that a report has first of their ids, which are added to `ids`. */
+static json_t *rules_json(const gpumap_report *found, const char **ids)
 {
+	json_t *rules = json_array();
 	const gpumap_finding *f;
-	const char **ids;
-	size_t all = 0, count = 0;
+	size_t count = 0;
 
-	while (gpumap_finding_get(all))
-		all++;
-	ids = xcalloc(all + 1, sizeof(*ids));
 	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++)
 		if (!ids[rule_place(ids, f)]) {
 			ids[count++] = gpumap_finding_str(f, GPUMAP_FINDING_ID);
-			json_array_append_new(rules, rule_json(f));
+			json_push(&rules, rule_json(f));
 		}
-	return ids;
+	return rules;
 }
 
-static json_t *results_json(const gpumap_report *found, const char *const *ids)
+/* `ids` NULL: errors of the command line and of reading. */
+static json_t *result_json(const gpumap_finding *f, const char *const *ids,
+			   struct lint_columns *columns)
+{
+	json_t *o = json_object();
+
+	if (ids) {
+		json_put(&o, "ruleId", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID)));
+		json_put(&o, "ruleIndex", json_integer((json_int_t)rule_place(ids, f)));
+	}
+	json_put(&o, "level", json_text(level(f)));
+	json_put(&o, "message", message_json(f));
+	json_put(&o, "locations", locations_json(f, columns));
+	return o;
+}
+
+static json_t *results_json(const gpumap_report *report, const char *const *ids)
 {
 	struct lint_columns columns = {0};
-	json_t *results = json_array();
-	const gpumap_finding *f;
+	json_t *results = JSON_LIST(i, gpumap_report_count(report),
+				    result_json(gpumap_report_get(report, i), ids, &columns));
 
-	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++) {
-		json_t *locations = json_array();
-
-		json_array_append_new(locations, location_json(f, &columns));
-		json_array_append_new(
-			results,
-			JSON_OBJECT(NULL,
-				    {"ruleId", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID))},
-				    {"ruleIndex", json_integer((json_int_t)rule_place(ids, f))},
-				    {"level", json_text(level(f))}, {"message", message_json(f)},
-				    {"locations", locations}));
-	}
 	lint_columns_free(&columns);
 	return results;
 }
 
-/* Errors of the command line and of reading. */
-static json_t *invocation_json(const gpumap_report *report)
-{
-	struct lint_columns columns = {0};
-	json_t *notifications = json_array();
-	const gpumap_finding *f;
-
-	for (size_t i = 0; (f = gpumap_report_get(report, i)); i++) {
-		json_t *locations = json_array();
-
-		json_array_append_new(locations, location_json(f, &columns));
-		json_array_append_new(notifications,
-				      JSON_OBJECT(NULL, {"level", json_text(level(f))},
-						  {"message", message_json(f)},
-						  {"locations", locations}));
-	}
-	lint_columns_free(&columns);
-	return JSON_OBJECT(NULL,
-			   {"executionSuccessful", json_boolean(!gpumap_report_count(report))},
-			   {"toolExecutionNotifications", notifications});
-}
-
 void lint_sarif(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
-	json_t *rules = json_array(), *runs = json_array(), *invocations = json_array();
-	CLEANUP_FREE const char **ids = rules_of(found, rules);
-	json_t *log,
-		*driver = JSON_OBJECT(NULL, {"name", json_text("gpumap")},
-				      {"version", json_text(gpumap_version())}, {"rules", rules});
+	CLEANUP_FREE const char **ids = xcalloc(gpumap_report_count(found) + 1, sizeof(*ids));
+	json_t *rules = rules_json(found, ids);
+	json_t *driver = JSON_OBJECT({"name", json_text("gpumap")},
+				     {"version", json_text(gpumap_version())}, {"rules", rules});
+	json_t *invocation =
+		JSON_OBJECT({"executionSuccessful", json_boolean(!gpumap_report_count(report))},
+			    {"toolExecutionNotifications", results_json(report, NULL)});
+	json_t *run = JSON_OBJECT({"tool", JSON_OBJECT({"driver", driver})},
+				  {"invocations", JSON_LIST(i, 1, invocation)},
+				  {"columnKind", json_text("unicodeCodePoints")},
+				  {"results", results_json(found, ids)});
 
-	json_array_append_new(invocations, invocation_json(report));
-	json_array_append_new(runs,
-			      JSON_OBJECT(NULL, {"tool", JSON_OBJECT(NULL, {"driver", driver})},
-					  {"invocations", invocations},
-					  {"columnKind", json_text("unicodeCodePoints")},
-					  {"results", results_json(found, ids)}));
-	log = JSON_OBJECT(NULL,
-			  {"$schema", json_text("https://json.schemastore.org/sarif-2.1.0.json")},
-			  {"version", json_text("2.1.0")}, {"runs", runs});
-	json_dump(text, log, false);
+	json_dump(
+		text,
+		JSON_OBJECT({"$schema", json_text("https://json.schemastore.org/sarif-2.1.0.json")},
+			    {"version", json_text("2.1.0")}, {"runs", JSON_LIST(i, 1, run)}));
 }
 
 /* --- GitHub ----------------------------------------------------------------------------- */

@@ -76,35 +76,21 @@ static void put_text(struct strbuf *buf, const struct exec *exec)
 
 /* --- JSON --------------------------------------------------------------------------------- */
 
-static json_t *variables(const struct exec *exec, bool *failed)
+static json_t *variables(const struct exec *exec)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < exec->change_count; i++)
-		json_push(array,
-			  JSON_OBJECT(failed, {"name", json_text(exec->changes[i].name)},
-				      {"value", json_text(exec->changes[i].value)}),
-			  failed);
-	return array;
+	return JSON_LIST(i, exec->change_count,
+			 JSON_OBJECT({"name", json_text(exec->changes[i].name)},
+				     {"value", json_text(exec->changes[i].value)}));
 }
 
-static json_t *arguments(const struct exec *exec, bool *failed)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; exec->arguments && exec->arguments[i]; i++)
-		json_push(array, json_text(exec->arguments[i]), failed);
-	return array;
-}
-
-static json_t *settings(const struct exec *exec, bool *failed)
+static json_t *settings(const struct exec *exec)
 {
 	json_t *object = json_object();
 
 	for (enum profile_key_id i = SETTING_FIRST; exec->plan && i < SETTING_END; i++)
 		if (profile_key(i)->use & EXEC_DOES)
-			json_put(object, profile_key(i)->key.name,
-				 json_text(setting_of(exec, i)->text), failed);
+			json_put(&object, profile_key(i)->key.name,
+				 json_text(setting_of(exec, i)->text));
 	return object;
 }
 
@@ -112,24 +98,23 @@ static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_r
 {
 	static const struct exec none = {.rank = {-1, -1, -1, -1, -1, -1}};
 	const struct job_rank *rank;
-	bool failed = false;
 	json_t *o;
 
 	exec = exec ? exec : &none;
 	rank = &exec->rank;
 	o = JSON_OBJECT(
-		&failed, JSON_HEAD("exec"), {"kind", json_string("exec")},
+		JSON_HEAD("exec"), {"kind", json_string("exec")},
 		{"launcher", json_text(exec->row)}, {"rank", json_number(rank->rank)},
 		{"world_size", json_number(rank->world_size)},
 		{"local_rank", json_number(rank->local_rank)},
 		{"local_size", json_number(rank->local_size)}, {"node", json_number(rank->node)},
-		{"nodes", json_number(rank->nodes)}, {"environment", variables(exec, &failed)},
+		{"nodes", json_number(rank->nodes)}, {"environment", variables(exec)},
 		{"cpus", json_text(exec->local.cpus)},
 		{"memory_nodes", json_text(exec->launch.mem_nodes ? exec->local.nodes : NULL)},
 		{"workdir", json_text(exec->launch.folder)},
-		{"arguments", arguments(exec, &failed)}, {"settings", settings(exec, &failed)},
-		{"findings", json_findings(report, &failed)});
-	json_dump(buf, o, failed);
+		{"arguments", json_texts(exec->arguments)}, {"settings", settings(exec)},
+		{"findings", json_findings(report)});
+	json_dump(buf, o);
 }
 
 char *exec_text(const struct exec *exec, const gpumap_report *report, enum gpumap_format format)

@@ -31,7 +31,7 @@ const char *record_cause(enum launch_cause cause)
 	return words[cause];
 }
 
-static json_t *exit_json(const struct record *record, size_t l, bool *failed)
+static json_t *exit_json(const struct record *record, size_t l)
 {
 	static const struct launch_exit never = {.status = -1};
 	const struct launch_exit *e =
@@ -40,7 +40,7 @@ static json_t *exit_json(const struct record *record, size_t l, bool *failed)
 			: &never;
 	const struct launch_rank *rank = &record->ranks->ranks[l];
 
-	return JSON_OBJECT(failed, {"rank", json_integer(rank->rank)},
+	return JSON_OBJECT({"rank", json_integer(rank->rank)},
 			   {"pid", e->pid ? json_integer(e->pid) : json_null()},
 			   {"started", e->pid ? moment(&e->started) : json_null()},
 			   {"ended", e->pid ? moment(&e->ended) : json_null()},
@@ -49,15 +49,6 @@ static json_t *exit_json(const struct record *record, size_t l, bool *failed)
 			   {"first", json_boolean(e->first)}, {"told", json_boolean(e->stopped)},
 			   {"stdout", json_text(rank->out_path)},
 			   {"stderr", json_text(rank->err_path)});
-}
-
-static json_t *exits_json(const struct record *record, bool *failed)
-{
-	json_t *array = json_array();
-
-	for (size_t l = 0; record->ranks && l < record->ranks->launch.count; l++)
-		json_push(array, exit_json(record, l, failed), failed);
-	return array;
 }
 
 static bool had(const char *entry)
@@ -82,7 +73,7 @@ static bool keeps(char *const *envp, const char *entry)
 
 /* The variables of the first rank that differ from the shell's. The rest is the user's own and may
  * be secret. */
-static json_t *difference_json(const struct record *record, bool *failed)
+static json_t *difference_json(const struct record *record)
 {
 	json_t *o = json_object();
 	char *const *envp =
@@ -95,7 +86,7 @@ static json_t *difference_json(const struct record *record, bool *failed)
 		if (had(*e) || length >= sizeof(name) || !(*e)[length])
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
-		json_put(o, name, json_text(*e + length + 1), failed);
+		json_put(&o, name, json_text(*e + length + 1));
 	}
 	for (char **e = environ; envp && *e; e++) {
 		size_t length = strcspn(*e, "=");
@@ -104,26 +95,15 @@ static json_t *difference_json(const struct record *record, bool *failed)
 		if (keeps(envp, *e) || length >= sizeof(name))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
-		json_put(o, name, json_null(), failed);
+		json_put(&o, name, json_null());
 	}
 	return o;
 }
 
-static json_t *words_json(char *const *words, bool *failed)
-{
-	json_t *array = json_array();
-
-	for (; words && *words; words++)
-		json_push(array, json_text(*words), failed);
-	return array;
-}
-
 bool record_plan(struct record *record, const gpumap_plan *plan)
 {
-	bool failed = false;
-
-	record->plan = plan_json_keeps(plan) ? plan_json(plan, NULL, &failed) : json_null();
-	return record->plan && !failed;
+	record->plan = plan_json_keeps(plan) ? plan_json(plan, NULL) : json_null();
+	return record->plan;
 }
 
 void record_verify(struct record *record, const char *found)
@@ -138,7 +118,7 @@ void record_free(struct record *record)
 	json_decref(record->verified);
 }
 
-static json_t *record_json(const struct record *record, bool *failed)
+static json_t *record_json(const struct record *record)
 {
 	const struct launch_result *result = record->result;
 	const gpumap_plan *plan = record->run->plan;
@@ -146,31 +126,30 @@ static json_t *record_json(const struct record *record, bool *failed)
 
 	uname(&system);
 	return JSON_OBJECT(
-		failed, JSON_HEAD("run"), {"kind", json_string("run")},
+		JSON_HEAD("run"), {"kind", json_string("run")},
 		{"version", json_string(gpumap_version())}, {"kernel", json_text(system.release)},
 		{"host", json_text(system.nodename)},
 		{"run", json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN))},
 		{"node", json_number(record->run->node)},
-		{"command_line", words_json(record->run->words, failed)},
+		{"command_line", json_texts(record->run->words)},
 		{"started", moment(&record->started)}, {"ended", moment(&record->ended)},
 		{"status", result ? json_integer(result->status) : json_null()},
 		{"cause", result ? json_string(record_cause(result->cause)) : json_null()},
 		{"restarts", json_integer(result ? result->restarts : 0)},
 		{"cgroup", result ? json_boolean(result->in_cgroup) : json_null()},
-		{"environment", difference_json(record, failed)},
-		{"ranks", exits_json(record, failed)},
+		{"environment", difference_json(record)},
+		{"ranks", JSON_LIST(l, record->ranks ? record->ranks->launch.count : 0,
+				    exit_json(record, l))},
 		{"plan", record->plan ? json_incref(record->plan) : json_null()},
 		{"verify", record->verified ? json_incref(record->verified) : json_null()},
-		{"findings", json_findings(record->report, failed)});
+		{"findings", json_findings(record->report)});
 }
 
 char *record_text(const struct record *record)
 {
 	struct strbuf buf = {0};
-	bool failed = false;
-	json_t *o = record_json(record, &failed);
 
-	json_dump(&buf, o, failed || !o);
+	json_dump(&buf, record_json(record));
 	return strbuf_take(&buf);
 }
 

@@ -67,13 +67,13 @@ int sweep_conclude(const struct sweep *s)
 	return s->stopped ? 128 + s->stopped : status;
 }
 
-static json_t *values_json(const struct sweep *s, size_t i, bool *failed)
+static json_t *values_json(const struct sweep *s, size_t i)
 {
 	json_t *o = json_object();
 	const char *variable;
 
 	for (size_t v = 0; (variable = gpumap_sweep_variable(s->section, v)); v++)
-		json_put(o, variable, json_text(gpumap_sweep_value(s->section, i, v)), failed);
+		json_put(&o, variable, json_text(gpumap_sweep_value(s->section, i, v)));
 	return o;
 }
 
@@ -85,13 +85,13 @@ static json_t *seconds_json(const struct combination *c)
 			 (double)(c->ended.tv_nsec - c->started.tv_nsec) / 1e9);
 }
 
-static json_t *run_json(const struct sweep *s, size_t i, bool *failed)
+static json_t *run_json(const struct sweep *s, size_t i)
 {
 	const struct combination *c = &s->runs[i];
 	const char *gpus = c->started.tv_sec ? s->shares[c->job].gpus : NULL;
 
-	return JSON_OBJECT(failed, {"run", json_text(c->name)},
-			   {"values", values_json(s, i, failed)}, {"gpus", json_text(gpus)},
+	return JSON_OBJECT({"run", json_text(c->name)}, {"values", values_json(s, i)},
+			   {"gpus", json_text(gpus)},
 			   {"status", c->status < 0 ? json_null() : json_integer(c->status)},
 			   {"seconds", seconds_json(c)});
 }
@@ -99,16 +99,13 @@ static json_t *run_json(const struct sweep *s, size_t i, bool *failed)
 bool sweep_print(const struct sweep *s, int status)
 {
 	struct strbuf buf = {0};
-	bool failed = false;
-	json_t *runs = json_array(), *object;
 
-	for (size_t i = 0; i < s->count; i++)
-		json_push(runs, run_json(s, i, &failed), &failed);
-	object = JSON_OBJECT(
-		&failed, JSON_HEAD("sweep"), {"kind", json_string("sweep")},
-		{"sweep", json_text(gpumap_section_str(s->section, GPUMAP_SECTION_NAME))},
-		{"jobs", json_integer((json_int_t)s->jobs)}, {"status", json_integer(status)},
-		{"runs", runs}, {"findings", json_findings(s->report, &failed)});
-	json_dump(&buf, object, failed);
+	json_dump(&buf, JSON_OBJECT(JSON_HEAD("sweep"), {"kind", json_string("sweep")},
+				    {"sweep", json_text(gpumap_section_str(s->section,
+									   GPUMAP_SECTION_NAME))},
+				    {"jobs", json_integer((json_int_t)s->jobs)},
+				    {"status", json_integer(status)},
+				    {"runs", JSON_LIST(i, s->count, run_json(s, i))},
+				    {"findings", json_findings(s->report)}));
 	return print_buffer(&buf, s->report) == GPUMAP_OK;
 }

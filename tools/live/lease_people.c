@@ -35,12 +35,12 @@ void lease_kept_free(struct lease_kept *kept)
 	*kept = (struct lease_kept){0};
 }
 
-json_t *lease_person_json(const gpumap_process *p, bool *failed)
+json_t *lease_person_json(const gpumap_process *p)
 {
 	if (!p)
 		return json_null();
 	return JSON_OBJECT(
-		failed, {"pid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_PID))},
+		{"pid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_PID))},
 		{"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
 		{"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
 		{"started", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
@@ -48,11 +48,7 @@ json_t *lease_person_json(const gpumap_process *p, bool *failed)
 		{"container", json_text(gpumap_process_str(p, GPUMAP_PROCESS_CONTAINER))});
 }
 
-json_t *lease_kept_json(const struct lease_kept *kept, bool *failed)
+json_t *lease_kept_json(const struct lease_kept *kept)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < kept->count; i++)
-		json_push(array, lease_person_json(&kept->processes[i], failed), failed);
-	return array;
+	return JSON_LIST(i, kept->count, lease_person_json(&kept->processes[i]));
 }

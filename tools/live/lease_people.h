@@ -20,8 +20,8 @@ void lease_people_read(struct lease_kept *ret, const int64_t *pids, size_t count
 /* Those that hold what `owner` took. */
 void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t owner);
 void lease_kept_free(struct lease_kept *kept);
-struct json_t *lease_kept_json(const struct lease_kept *kept, bool *failed);
+struct json_t *lease_kept_json(const struct lease_kept *kept);
 /* NULL: null. */
-struct json_t *lease_person_json(const gpumap_process *p, bool *failed);
+struct json_t *lease_person_json(const gpumap_process *p);
 
 #endif

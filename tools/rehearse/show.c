@@ -164,51 +164,33 @@ static json_t *member_of(const json_t *record, size_t i)
 					     : json_null();
 }
 
-static json_t *rehearsed_json(const struct rehearsed *process, bool *failed)
+static json_t *rehearsed_json(const struct rehearsed *process)
 {
 	json_t *o = JSON_OBJECT(
-		failed, {"pid", json_number(process->pid)}, {"rank", json_number(process->rank)},
+		{"pid", json_number(process->pid)}, {"rank", json_number(process->rank)},
 		{"world_size", json_number(rehearsed_number(process->record, "world_size"))},
 		{"device", json_number(rehearsed_number(process->home, "logical"))});
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		json_put(o, members[i].name, member_of(process->record, i), failed);
+		json_put(&o, members[i].name, member_of(process->record, i));
 	return o;
 }
 
-struct texts {
-	json_t *array;
-	bool *failed;
-};
-
 static void push_text(void *data, const char *text)
 {
-	const struct texts *texts = data;
-
-	json_push(texts->array, json_text(text), texts->failed);
+	json_push(data, json_text(text));
 }
 
 void rehearsal_json(struct strbuf *buf, const struct rehearsal *r, const gpumap_report *report)
 {
-	bool failed = false;
-	json_t *processes = json_array(), *program = json_array();
-	struct texts not_rehearsed = {json_array(), &failed};
-	json_t *o;
+	json_t *not_rehearsed = json_array();
 
-	for (char *const *word = r->argv; *word; word++)
-		json_push(program, json_text(*word), &failed);
-	for (size_t p = 0; p < r->count; p++)
-		json_push(processes, rehearsed_json(&r->processes[p], &failed), &failed);
 	rehearsal_each_not(r, push_text, &not_rehearsed);
-	o = JSON_OBJECT(&failed, JSON_HEAD("rehearse"), {"program", program},
-			{"machine", json_text(r->machine)}, {"status", json_number(r->status)},
-			{"processes", processes}, {"not_rehearsed", not_rehearsed.array},
-			{"findings", json_findings(report, &failed)});
 	/* Records may hold any text. */
-	if (failed)
-		buf->failed = true;
-	else
-		json_dump_ascii(buf, o);
-	if (failed)
-		json_decref(o);
+	json_dump_ascii(
+		buf,
+		JSON_OBJECT(JSON_HEAD("rehearse"), {"program", json_texts(r->argv)},
+			    {"machine", json_text(r->machine)}, {"status", json_number(r->status)},
+			    {"processes", JSON_LIST(p, r->count, rehearsed_json(&r->processes[p]))},
+			    {"not_rehearsed", not_rehearsed}, {"findings", json_findings(report)}));
 }
