@@ -35,21 +35,17 @@ static const char help[] =
 	"  ssh node7 nvidia-smi -L | gpumap pretend --inventory - -- gpustat\n"
 	"\n" OPTIONS_HERE;
 
-static int malformed(gpumap_report *report, const char *why, const char *fix)
-{
-	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix), "%s", why);
-	return STATUS_MALFORMED;
-}
-
 static int without_machine(gpumap_report *report, const char *operand)
 {
 	bool machine = operand && (is_digit(*operand) || text_ends(operand, ".txt") ||
 				   text_ends(operand, ".ini"));
 
-	return malformed(report, "which machine? --inventory is missing",
-			 machine ? FORMAT("write gpumap pretend --inventory %.64s -- PROGRAM",
-					  QUOTE(span_of(operand)))
-				 : "write for example --inventory 8xH100");
+	return report_fail(
+		report, STATUS_MALFORMED, FINDING_BAD_OPTION,
+		ABOUT(.fix = machine ? FORMAT("write gpumap pretend --inventory %.64s -- PROGRAM",
+					      QUOTE(span_of(operand)))
+				     : "write for example --inventory 8xH100"),
+		"which machine? --inventory is missing");
 }
 
 /* Reads options up to the program, which has options of its own; argv is then at its name. Without
@@ -70,8 +66,9 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	if (!*what)
 		return without_machine(output->report, name ? options.operand : NULL);
 	if (!name)
-		return malformed(output->report, "no program is named",
-				 "write for example -- nvitop -1");
+		return report_fail(output->report, STATUS_MALFORMED, FINDING_BAD_OPTION,
+				   ABOUT(.fix = "write for example -- nvitop -1"),
+				   "no program is named");
 	*argv += options.index - 1;
 	return STATUS_ANSWERED;
 }

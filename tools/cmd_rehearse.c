@@ -73,17 +73,10 @@ static const char help[] =
 	"  gpumap rehearse --inventory 4xA100 -- sbatch job.sh\n"
 	"\n" OPTIONS_HERE;
 
-static int malformed(gpumap_report *report, const char *why, const char *fix)
-{
-	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix), "%s", why);
-	return STATUS_MALFORMED;
-}
-
 static int failed(gpumap_report *report, const char *origin, const char *why, const char *fix)
 {
-	report_add(report, FINDING_REHEARSE, ABOUT(.origin = origin, .fix = fix),
-		   "cannot rehearse: %s", why);
-	return STATUS_OWN_FAILURE;
+	return report_fail(report, STATUS_OWN_FAILURE, FINDING_REHEARSE,
+			   ABOUT(.origin = origin, .fix = fix), "cannot rehearse: %s", why);
 }
 
 /* --- the command line ------------------------------------------------------------------- */
@@ -116,12 +109,14 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 	if (!c->machine && machine_host_gpus())
 		c->machine = "host";
 	if (!c->machine)
-		return malformed(report,
-				 "which machine? this one has no GPU, and --inventory is missing",
-				 "write for example --inventory 8xH100");
+		return report_fail(
+			report, STATUS_MALFORMED, FINDING_BAD_OPTION,
+			ABOUT(.fix = "write for example --inventory 8xH100"),
+			"which machine? this one has no GPU, and --inventory is missing");
 	if (!name)
-		return malformed(report, "no program is named",
-				 "write for example -- python3 train.py");
+		return report_fail(report, STATUS_MALFORMED, FINDING_BAD_OPTION,
+				   ABOUT(.fix = "write for example -- python3 train.py"),
+				   "no program is named");
 	if (c->steps && option_number("--steps", c->steps, "a number", 1, INT32_MAX, &steps,
 				      report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
@@ -131,32 +126,11 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 
 /* --- the environment -------------------------------------------------------------------- */
 
-static bool put_before(const char *variable, const char *folder)
-{
-	const char *before = getenv(variable);
-	char *text;
-	bool ok;
-
-	if (asprintf(&text, "%s%s%s", folder, before && *before ? ":" : "", before ? before : "") <
-	    0)
-		return false;
-	ok = setenv(variable, text, 1) == 0;
-	free(text);
-	return ok;
-}
-
 static int make_folder(struct command_rehearse *c)
 {
-	const char *temporary = getenv("TMPDIR");
-
-	if (!temporary || !*temporary)
-		temporary = "/tmp";
-	if (snprintf(c->folder, sizeof(c->folder), "%s/" PRETENDED_FOLDER "%d-XXXXXX", temporary,
-		     (int)getpid()) < (int)sizeof(c->folder) &&
-	    mkdtemp(c->folder))
+	if (pretended_folder(c->folder))
 		return STATUS_ANSWERED;
-	c->folder[0] = '\0';
-	return failed(c->output.report, temporary, strerror(errno),
+	return failed(c->output.report, pretended_parent(), strerror(errno),
 		      "set TMPDIR to a folder that can be written");
 }
 
@@ -190,7 +164,7 @@ static int set_environment(struct command_rehearse *c)
 		return failed(report, "/proc/self/exe", strerror(errno), NULL);
 	snprintf(memory, sizeof(memory), "%lld", (long long)c->memory);
 	/* torch.compile would hand CPU code to a compiler. */
-	if (!lock_folder(c) || !put_before("PYTHONPATH", boot) ||
+	if (!lock_folder(c) || !pretended_put_before("PYTHONPATH", boot, NULL) ||
 	    setenv(REHEARSE_FOLDER, c->folder, 1) < 0 || unsetenv(REHEARSE_JOB) < 0 ||
 	    !slurm_links(c->folder, self) || setenv("GPUMAP_REHEARSE_COMMAND", self, 1) < 0 ||
 	    setenv("GPUMAP_REHEARSE_STEPS", c->steps ? c->steps : "0", 1) < 0 ||
@@ -295,16 +269,19 @@ static int wait_for(const struct command_rehearse *c, pid_t pid)
 
 static void signal_children(int signal)
 {
-	char path[64], *text = NULL, *word, *saved = NULL;
+	CLEANUP_FREE char *text = NULL;
+	struct span rest, word;
+	int64_t pid;
 	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	if (read_file(path, false, 1 << 20, &text, &size))
+	if (read_file(FORMAT("/proc/self/task/%d/children", (int)getpid()), false, 1 << 20, &text,
+		      &size))
 		return;
-	for (word = strtok_r(text, " ", &saved); word; word = strtok_r(NULL, " ", &saved))
-		if (span_number(span_of(word), INT32_MAX) > 0)
-			kill((pid_t)span_number(span_of(word), INT32_MAX), signal);
-	free(text);
+	for (rest = span_of(text); span_split(&rest, ' ', &word);) {
+		pid = span_number(span_trim(word), INT32_MAX);
+		if (pid > 0)
+			kill((pid_t)pid, signal);
+	}
 }
 
 /* What a job of Slurm leaves behind ends with it. */

@@ -28,16 +28,36 @@ enum { MAX_TEXT = 32 * 4096 - 64 };
 
 static int failed(gpumap_report *report, const char *origin, const char *why, const char *fix)
 {
-	report_add(report, FINDING_PRETEND, ABOUT(.origin = origin, .fix = fix),
-		   "cannot pretend: %s", why);
-	return STATUS_OWN_FAILURE;
+	return report_fail(report, STATUS_OWN_FAILURE, FINDING_PRETEND,
+			   ABOUT(.origin = origin, .fix = fix), "cannot pretend: %s", why);
 }
 
-static const char *temporary_folder(void)
+const char *pretended_parent(void)
 {
 	const char *folder = getenv("TMPDIR");
 
 	return folder && *folder ? folder : "/tmp";
+}
+
+bool pretended_folder(char ret[PATH_MAX])
+{
+	if (snprintf(ret, PATH_MAX, "%s/" PRETENDED_FOLDER "%d-XXXXXX", pretended_parent(),
+		     (int)getpid()) < PATH_MAX &&
+	    mkdtemp(ret))
+		return true;
+	*ret = '\0';
+	return false;
+}
+
+bool pretended_put_before(const char *variable, const char *folder, const char *otherwise)
+{
+	const char *before = getenv(variable) ? getenv(variable) : otherwise;
+	CLEANUP_FREE char *text = NULL;
+
+	if (asprintf(&text, "%s%s%s", folder, before && *before ? ":" : "", before ? before : "") <
+	    0)
+		text = NULL;
+	return text && setenv(variable, text, 1) == 0;
 }
 
 /* The inventory as the text of a snapshot, which the caller frees; NULL after a message. */
@@ -70,8 +90,9 @@ static bool opens_again(const char *what, char path[PATH_MAX])
 static int hand_over(const char *what, gpumap_report *report)
 {
 	OWNED(inventory) *inventory = NULL;
-	char path[PATH_MAX], *text = NULL;
-	bool again = opens_again(what, path), ok;
+	CLEANUP_FREE char *text = NULL;
+	char path[PATH_MAX];
+	bool again = opens_again(what, path);
 
 	if (gpumap_inventory_open(&inventory, what, report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
@@ -81,18 +102,16 @@ static int hand_over(const char *what, gpumap_report *report)
 		return STATUS_OWN_FAILURE;
 	unsetenv("GPUMAP_PRETEND_INVENTORY");
 	unsetenv("GPUMAP_PRETEND_TEXT");
-	ok = setenv(again ? "GPUMAP_PRETEND_INVENTORY" : "GPUMAP_PRETEND_TEXT", again ? path : text,
-		    1) == 0;
-	free(text);
-	return ok ? STATUS_ANSWERED : failed(report, NULL, strerror(errno), NULL);
+	return setenv(again ? "GPUMAP_PRETEND_INVENTORY" : "GPUMAP_PRETEND_TEXT",
+		      again ? path : text, 1) == 0
+		       ? STATUS_ANSWERED
+		       : failed(report, NULL, strerror(errno), NULL);
 }
 
 /* Puts the folder of gpumap's library before those that the program searches anyway. */
 static int prepare_path(gpumap_report *report)
 {
-	const char *before = getenv("LD_LIBRARY_PATH");
-	char library[PATH_MAX], *path;
-	bool ok;
+	char library[PATH_MAX];
 
 	if (!installed_path(library, sizeof(library), "pretend/.libs/libnvidia-ml.so.1",
 			    PRETENDDIR "/libnvidia-ml.so.1"))
@@ -103,12 +122,9 @@ static int prepare_path(gpumap_report *report)
 		return failed(report, library,
 			      "the dynamic linker takes no folder with : or ; in its name",
 			      "install gpumap elsewhere");
-	if (asprintf(&path, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") <
-	    0)
-		return failed(report, NULL, strerror(ENOMEM), NULL);
-	ok = setenv("LD_LIBRARY_PATH", path, 1) == 0;
-	free(path);
-	return ok ? STATUS_ANSWERED : failed(report, NULL, strerror(errno), NULL);
+	return pretended_put_before("LD_LIBRARY_PATH", library, NULL)
+		       ? STATUS_ANSWERED
+		       : failed(report, NULL, strerror(errno), NULL);
 }
 
 /* --- its leases ------------------------------------------------------------------------- */
@@ -163,15 +179,13 @@ static void remove_left(const char *temporary)
  * GPUMAP_LEASES, leases are shared. */
 static void have_own_leases(void)
 {
-	const char *shared = getenv("GPUMAP_LEASES"), *temporary = temporary_folder();
+	const char *shared = getenv("GPUMAP_LEASES");
 	char path[PATH_MAX];
 
 	if (shared && *shared)
 		return;
-	remove_left(temporary);
-	if (snprintf(path, sizeof(path), "%s/" PRETENDED_FOLDER "%d-XXXXXX", temporary,
-		     (int)getpid()) < (int)sizeof(path) &&
-	    mkdtemp(path) && setenv("GPUMAP_LEASES", path, 1) < 0)
+	remove_left(pretended_parent());
+	if (pretended_folder(path) && setenv("GPUMAP_LEASES", path, 1) < 0)
 		rmdir(path);
 }
 

@@ -9,11 +9,23 @@
 #ifndef GM_PRETENDED_H
 #define GM_PRETENDED_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include "gpumap.h"
 
 /* A temporary folder of this name, the id of its process, and -XXXXXX is removed by the next
  * process that pretends, unless that process lives, or a file in it is locked. */
 #define PRETENDED_FOLDER "gpumap-pretended-"
+
+/* TMPDIR, or else /tmp. */
+const char *pretended_parent(void);
+/* Makes such a folder, of mode 0700. False with errno: `ret` is "". */
+bool pretended_folder(char ret[PATH_MAX]);
+
+/* Puts a folder before those that a variable has; `otherwise`: what it has when it is not set, or
+ * NULL. False with errno. */
+bool pretended_put_before(const char *variable, const char *folder, const char *otherwise);
 
 /* Makes this process's environment that of the machine `what` (--inventory), with leases of its own
  * unless GPUMAP_LEASES is set. Returns STATUS_ANSWERED; STATUS_MALFORMED or STATUS_OWN_FAILURE

@@ -167,7 +167,7 @@ static int read_one(struct rehearsal *r, size_t *room, const char *path, gpumap_
 {
 	json_error_t error;
 	json_t *record;
-	char *text;
+	CLEANUP_FREE char *text = NULL;
 	size_t size;
 	int why = read_file(path, false, MAX_RECORD, &text, &size);
 
@@ -175,7 +175,6 @@ static int read_one(struct rehearsal *r, size_t *room, const char *path, gpumap_
 	if (why)
 		return report_read(report, why, path, "the record of a process", MAX_RECORD, NULL);
 	record = json_loadb(text, size, 0, &error);
-	free(text);
 	if (!json_is_object(record)) {
 		json_decref(record);
 		return report_fail(report, GPUMAP_EFILE, FINDING_REHEARSE, ABOUT(.origin = path),

@@ -48,6 +48,12 @@ struct slurm_wish {
 	bool overlap, kill, unknown; /* unknown: `other` is no option of Slurm */
 };
 
+#define SLURM_WISH_NOTHING \
+	(struct slurm_wish) \
+	{ \
+		.slurm = slurm_unknown(), .cpus_per_task = -1, .tasks_per_gpu = -1, .relative = -1 \
+	}
+
 /* An option of the command line, or of the variable that stands for it. */
 void slurm_wish_take(struct slurm_wish *wish, const struct slurm_option *option);
 /* `batch`: of sbatch. The options from words[1] to the first word that is none; *end is its index.

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rehearse/pretended.h"
 #include "rehearse/slurm.h"
 #include "rehearse/slurm_commands.h"
 #include "strbuf.h"
@@ -33,9 +34,7 @@ static bool export_function(const char *name, const char *path)
 
 bool slurm_links(const char *folder, const char *self)
 {
-	const char *before = getenv("PATH");
-	char path[PATH_MAX], *joined;
-	bool ok;
+	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/bin", folder) >= (int)sizeof(path) - 16 ||
 	    mkdir(path, 0700) < 0)
@@ -51,11 +50,7 @@ bool slurm_links(const char *folder, const char *self)
 	if (setenv("SLURM_CONF", path, 1) < 0)
 		return false;
 	*strrchr(path, '/') = '\0';
-	if (asprintf(&joined, "%s:%s", path, before ? before : "/usr/bin:/bin") < 0)
-		return false;
-	ok = setenv("PATH", joined, 1) == 0;
-	free(joined);
-	return ok;
+	return pretended_put_before("PATH", path, "/usr/bin:/bin");
 }
 
 int (*slurm_link(const char *name))(int argc, char **argv)

@@ -124,11 +124,10 @@ static int run(char *text, char **arguments, int count)
 
 int rehearse_sbatch(int argc, char **argv)
 {
-	struct slurm_wish wish = {
-		.slurm = slurm_unknown(), .cpus_per_task = -1, .tasks_per_gpu = -1, .relative = -1};
-	struct slurm_wish options = wish;
+	struct slurm_wish wish = SLURM_WISH_NOTHING, options = SLURM_WISH_NOTHING;
+	CLEANUP_FREE char *text = NULL;
 	const char *path;
-	char *text;
+	bool given;
 	size_t end;
 	int status;
 
@@ -149,9 +148,8 @@ int rehearse_sbatch(int argc, char **argv)
 	status = slurm_begin("sbatch", &wish, path ? file_name(path) : "wrap");
 	if (status == STATUS_ANSWERED)
 		status = slurm_enter("sbatch", &wish);
+	given = path && !options.wrap.text;
 	if (status == STATUS_ANSWERED)
-		status = run(text, argv + end + (path && !options.wrap.text),
-			     path && !options.wrap.text ? argc - (int)end - 1 : 0);
-	free(text);
+		status = run(text, argv + end + given, given ? argc - (int)end - 1 : 0);
 	return status;
 }

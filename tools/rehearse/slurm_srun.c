@@ -250,8 +250,7 @@ int rehearse_srun(int argc, char **argv)
 	(void)argc;
 	if (!step)
 		return STATUS_OWN_FAILURE;
-	step->wish = (struct slurm_wish){
-		.slurm = slurm_unknown(), .cpus_per_task = -1, .tasks_per_gpu = -1, .relative = -1};
+	step->wish = SLURM_WISH_NOTHING;
 	slurm_wish_words(&step->wish, argv, false, &end);
 	step->argv = argv + end;
 	status = *step->argv ? STATUS_ANSWERED
