@@ -70,23 +70,11 @@ static int read_options(struct command_exec *c, int argc, char **argv)
 }
 
 /* All ranks have the same remarks, so only one shows them. */
-static void print_once(const struct command_exec *c, const struct exec *exec)
+static size_t print_once(const struct command_exec *c, const struct exec *exec)
 {
-	struct output output = c->output;
-
-	if (exec->rank.rank <= 0 || c->dry) {
-		print_report(&c->output, 0);
-		return;
-	}
-	output.report = report_begin();
-	for (size_t i = 0; i < gpumap_report_count(c->output.report); i++) {
-		const gpumap_finding *f = gpumap_report_get(c->output.report, i);
-
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
-			report_copy(output.report, f);
-	}
-	print_report(&output, 0);
-	gpumap_report_free(output.report);
+	if (exec->rank.rank > 0 && !c->dry)
+		report_keep(c->output.report, 0, finding_matters, NULL);
+	return print_report(&c->output, 0);
 }
 
 static void change_environment(const struct exec *exec)
@@ -118,15 +106,11 @@ static int become(const struct exec *exec, gpumap_report *report)
 
 static int start(const struct command_exec *c, const struct exec *exec)
 {
-	struct output output = c->output;
-	int status;
-
 	/* Findings are shown before the program replaces this process. */
-	print_once(c, exec);
-	output.report = report_begin();
-	status = become(exec, output.report);
-	print_report(&output, 0);
-	gpumap_report_free(output.report);
+	size_t shown = print_once(c, exec);
+	int status = become(exec, c->output.report);
+
+	print_report(&c->output, shown);
 	return status;
 }
 

@@ -190,26 +190,18 @@ static int open_plan(struct command_run *c)
 /* --dry-run: the exit status is that of gpumap plan. */
 static int show(struct command_run *c, int r)
 {
-	struct output output = {.format = c->run.json ? GPUMAP_FORMAT_JSON : GPUMAP_FORMAT_TEXT,
-				.report = c->report,
-				.no_answer = no_plan};
-	bool answered = true;
+	int status;
 
 	if (r == GPUMAP_OK)
 		r = exclusive(c);
 	if (r == GPUMAP_OK && c->sweep) {
-		int status = run_sweep(&c->options, c->sweep, &c->run, c->report);
-
+		status = run_sweep(&c->options, c->sweep, &c->run, c->report);
 		gpumap_report_free(c->report);
 		return status;
 	}
-	if (r == GPUMAP_OK)
-		r = open_plan(c);
-	if (r == GPUMAP_OK)
-		r = run_show(&c->run, &output, &answered);
-	free(c->run.machine);
-	gpumap_plan_free(c->run.plan);
-	return finish(&output, r, answered);
+	status = run_show(&c->run, r == GPUMAP_OK ? open_plan(c) : r, c->report);
+	run_free(&c->run);
+	return status;
 }
 
 /* Warns if nothing shows that the other nodes are started: a step's task, or a number of its own.
@@ -262,9 +254,7 @@ static int run(struct command_run *c)
 	if (r == GPUMAP_OK)
 		remind_of_nodes(c);
 	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c, r);
-	gpumap_lease_free(c->run.lease);
-	free(c->run.machine);
-	gpumap_plan_free(c->run.plan);
+	run_free(&c->run);
 	return status;
 }
 
@@ -272,7 +262,8 @@ static int run(struct command_run *c)
 static int rehearse(const struct command_run *c, int argc, char **argv)
 {
 	char self[PATH_MAX], name[] = "rehearse", option[] = "--inventory", end[] = "--";
-	char *machine = xstrdup(c->rehearse), *head[] = {name, option, machine, end, self};
+	CLEANUP_FREE char *machine = xstrdup(c->rehearse);
+	char *head[] = {name, option, machine, end, self};
 	CLEANUP_FREE char **words = xcalloc((size_t)argc + ARRAY_SIZE(head) + 1, sizeof(*words));
 	int status = STATUS_OWN_FAILURE;
 
@@ -281,7 +272,6 @@ static int rehearse(const struct command_run *c, int argc, char **argv)
 		memcpy(words + ARRAY_SIZE(head), argv, (size_t)argc * sizeof(*argv));
 		status = cmd_rehearse(argc + (int)ARRAY_SIZE(head), words);
 	}
-	free(machine);
 	return status;
 }
 

@@ -37,29 +37,23 @@ struct running {
 
 static int refuse(gpumap_report *report, enum finding_id id, const char *fix, const char *text)
 {
-	report_add(report, id, ABOUT(.fix = fix), "%s", text);
-	return GPUMAP_EINPUT;
+	return report_fail(report, GPUMAP_EINPUT, id, ABOUT(.fix = fix), "%s", text);
 }
 
 static int refuse_elsewhere(const gpumap_plan *plan, gpumap_report *report)
 {
 	const struct plan_host *first = job_host(plan, 0), *second = job_host(plan, 1);
 	const char *name = first ? QUOTE(span_of(first->name)) : "the first host";
-	char fix[256], text[300];
 
-	snprintf(fix, sizeof(fix),
-		 "start this command on each of them; if this is %.100s under another name, add "
-		 "--node-rank 0",
-		 name);
-	if (!second)
-		snprintf(text, sizeof(text), "this machine is not %.100s", name);
-	else if (!job_host(plan, 2))
-		snprintf(text, sizeof(text), "this machine is neither %.100s nor %.100s", name,
-			 QUOTE(span_of(second->name)));
-	else
-		snprintf(text, sizeof(text), "this machine is none of the hosts from %.100s on",
-			 name);
-	return refuse(report, FINDING_NOT_HERE, fix, text);
+	return report_fail(
+		report, GPUMAP_EINPUT, FINDING_NOT_HERE,
+		ABOUT(.fix = FORMAT("start this command on each of them; if this is %.100s under "
+				    "another name, add --node-rank 0",
+				    name)),
+		!second              ? "this machine is not %.100s"
+		: !job_host(plan, 2) ? "this machine is neither %.100s nor %.100s"
+				     : "this machine is none of the hosts from %.100s on",
+		name, second ? QUOTE(span_of(second->name)) : "");
 }
 
 int run_check(const struct run *run, gpumap_report *report)
@@ -91,12 +85,27 @@ int run_check(const struct run *run, gpumap_report *report)
 	return GPUMAP_OK;
 }
 
-int run_show(const struct run *run, const struct output *output, bool *answered)
+int run_show(const struct run *run, int code, gpumap_report *report)
 {
-	if (run_check(run, output->report) != GPUMAP_OK ||
-	    plan_check_programs(run->plan, run->node, output->report) != GPUMAP_OK)
-		run->plan->answered = false;
-	return plan_show(run->plan, output, false, answered);
+	struct output output = {.format = run->json ? GPUMAP_FORMAT_JSON : GPUMAP_FORMAT_TEXT,
+				.report = report,
+				.no_answer = no_plan};
+	bool answered = true;
+
+	if (code == GPUMAP_OK) {
+		if (run_check(run, report) != GPUMAP_OK ||
+		    plan_check_programs(run->plan, run->node, report) != GPUMAP_OK)
+			run->plan->answered = false;
+		code = plan_show(run->plan, &output, false, &answered);
+	}
+	return finish(&output, code, answered);
+}
+
+void run_free(struct run *run)
+{
+	gpumap_lease_free(run->lease);
+	free(run->machine);
+	gpumap_plan_free(run->plan);
 }
 
 /* "20261121-193000-4711", unless a scheduler gave a name. */

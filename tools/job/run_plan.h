@@ -21,8 +21,11 @@ struct run {
 /* Whether this machine can start the plan. GPUMAP_EINPUT: it cannot; the report has the reason. */
 int run_check(const struct run *run, gpumap_report *report);
 
-/* Shows the plan as gpumap plan does. *answered: whether run_plan() would accept it. */
-int run_show(const struct run *run, const struct output *output, bool *answered);
+/* --dry-run: shows the plan as gpumap plan does, if `code` is GPUMAP_OK, and frees the report.
+ * Returns the exit status of gpumap plan: whether run_plan() would accept it. */
+int run_show(const struct run *run, int code, gpumap_report *report);
+
+void run_free(struct run *run);
 
 /* Starts and supervises the ranks, and writes the record. Returns the exit status of gpumap run. If
  * the status is gpumap's own, the report has the reason. The report is printed, except the findings

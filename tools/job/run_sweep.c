@@ -237,12 +237,13 @@ static int run_one(struct sweep *s, size_t i)
 		print_report(&(struct output){.report = s->report}, 0);
 		return run.dry ? STATUS_MALFORMED : lease_status(r, s->report);
 	}
+	if (run.dry && !run.json)
+		printf("%s%s: ", i ? "\n" : "", run.name);
 	if (run.dry)
-		return sweep_show(s, i, &run);
-	status = run_plan(&run, s->report);
-	gpumap_lease_free(run.lease);
-	gpumap_plan_free(run.plan);
-	gpumap_report_free(s->report);
+		status = run_show(&run, GPUMAP_OK, s->report);
+	else
+		status = run_plan(&run, s->report);
+	run_free(&run);
 	return status;
 }
 

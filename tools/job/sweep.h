@@ -40,9 +40,6 @@ struct sweep {
 /* Prints a line about the i-th run to standard error. */
 void sweep_log(const struct sweep *s, size_t i, const char *format, ...) PRINTF(3, 4);
 
-/* Shows the plan of the i-th run and ends its process; the report is freed. */
-int sweep_show(const struct sweep *s, size_t i, const struct run *run);
-
 /* Reports the failures, and returns the status of the sweep. */
 int sweep_conclude(const struct sweep *s);
 

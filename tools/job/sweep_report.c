@@ -33,21 +33,6 @@ void sweep_log(const struct sweep *s, size_t i, const char *format, ...)
 		fprintf(stderr, "%s\n", line.text);
 }
 
-int sweep_show(const struct sweep *s, size_t i, const struct run *run)
-{
-	struct output output = {.format = run->json ? GPUMAP_FORMAT_JSON : GPUMAP_FORMAT_TEXT,
-				.report = s->report,
-				.no_answer = no_plan};
-	bool answered = true;
-	int r;
-
-	if (!run->json)
-		printf("%s%s: ", i ? "\n" : "", run->name);
-	r = run_show(run, &output, &answered);
-	gpumap_plan_free(run->plan);
-	return finish(&output, r, answered);
-}
-
 int sweep_conclude(const struct sweep *s)
 {
 	size_t failed = 0;
