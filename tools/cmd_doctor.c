@@ -65,9 +65,8 @@ static int refuse_machine(const char *word, gpumap_report *report)
 
 	hint_fill(&fix, "write gpumap pretend --inventory @ -- gpumap doctor",
 		  (char *[]){(char *)(uintptr_t)word, NULL});
-	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
-		   "'%s' is a machine, not a program", QUOTE(span_of(word)));
-	return GPUMAP_EINPUT;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
+			   "'%s' is a machine, not a program", QUOTE(span_of(word)));
 }
 
 static int read_options(struct arguments *a, int argc, char **argv)

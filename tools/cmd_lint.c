@@ -128,10 +128,9 @@ static int refuse_operand(struct lint_command *command, const struct options *op
 			   "has it"
 			 : "write it in front: @ gpumap lint",
 		  &line.text);
-	report_add(command->output.report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
-		   "'%s' is a %s, not a file", QUOTE(span_of(options->operand)),
-		   starts ? "command" : "variable");
-	return GPUMAP_EINPUT;
+	return report_fail(command->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.fix = fix.text), "'%s' is a %s, not a file",
+			   QUOTE(span_of(options->operand)), starts ? "command" : "variable");
 }
 
 static int take_option(struct lint_command *command, const char *name,
@@ -228,7 +227,7 @@ static void lint_here(const struct lint *lint)
 
 	if (!inventory &&
 	    machine_open(&host, machine_named(NULL, 0), 0, lint->found) == GPUMAP_OK &&
-	    gpumap_inventory_count(host) && !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
+	    machine_has_gpus(host))
 		inventory = host;
 	lint_environment((const char *const *)environ, inventory, lint->found);
 	lint_default_profile(lint);
@@ -237,12 +236,10 @@ static void lint_here(const struct lint *lint)
 static int64_t visible_here(void)
 {
 	OWNED(inventory) *host = NULL;
-	int64_t ret = -1;
 
-	if (machine_open(&host, "host", 0, NULL) == GPUMAP_OK && gpumap_inventory_count(host) &&
-	    !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
-		ret = lint_environment((const char *const *)environ, host, NULL);
-	return ret;
+	return machine_open(&host, "host", 0, NULL) == GPUMAP_OK && machine_has_gpus(host)
+		       ? lint_environment((const char *const *)environ, host, NULL)
+		       : -1;
 }
 
 static int answer(struct lint_command *command)

@@ -135,13 +135,18 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 	return GPUMAP_OK;
 }
 
-static const char *operand_fix(struct quoted *ret, const char *count, const struct options *options)
+static int refuse_operand(const char *count, const struct options *options, gpumap_report *report)
 {
-	if (is_digit(*options->operand))
-		return "write a time with its unit, as in --wait 10m, and -- before a program";
-	snprintf(ret->text, sizeof(ret->text), "write -- before it: gpumap pick %.16s -- %.64s",
-		 QUOTE(span_of(count)), QUOTE(span_of(options->operand)));
-	return ret->text;
+	const char *operand = options->operand;
+
+	return report_fail(
+		report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+		ABOUT(.fix = is_digit(*operand)
+				     ? "write a time with its unit, as in --wait 10m, and -- "
+				       "before a program"
+				     : FORMAT("write -- before it: gpumap pick %.16s -- %.64s",
+					      QUOTE(span_of(count)), QUOTE(span_of(operand)))),
+		"'%s' is not expected", QUOTE(span_of(operand)));
 }
 
 /* A FILE.py that cannot be executed is started by Python, as gpumap run does. */
@@ -175,7 +180,6 @@ static int read_options(struct arguments *a, int argc, char **argv)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
-	struct quoted fix;
 	const char *name;
 	int r;
 
@@ -183,10 +187,7 @@ static int read_options(struct arguments *a, int argc, char **argv)
 	while ((name = options_next_own(&options, &a->output, help))) {
 		if (!*name && (a->count || options.ended)) {
 			if (!options.ended)
-				return report_fail(
-					report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					ABOUT(.fix = operand_fix(&fix, a->count, &options)),
-					"'%s' is not expected", QUOTE(span_of(options.operand)));
+				return refuse_operand(a->count, &options, report);
 			a->program = with_python(a, options_rest(&options));
 			break;
 		}
@@ -349,9 +350,9 @@ static void open_standard(void)
 {
 	int fd;
 
-	do {
+	do
 		fd = open("/dev/null", O_PATH);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
+	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
 }

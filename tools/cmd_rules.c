@@ -90,28 +90,19 @@ static json_t *rule_json(const gpumap_rule *rule)
 			   {"evidence", json_text(gpumap_rule_str(rule, GPUMAP_RULE_EVIDENCE))});
 }
 
-static const char *severity_name(const gpumap_finding *finding)
-{
-	switch (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)) {
-	case GPUMAP_SEVERITY_ERROR:
-		return "error";
-	case GPUMAP_SEVERITY_WARNING:
-		return "warning";
-	default:
-		return "remark";
-	}
-}
+static const char *const severities[] = {"remark", "warning", "error"};
 
 static void print_finding(struct strbuf *buf, const gpumap_finding *finding, bool full)
 {
+	int64_t severity = gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY);
 	const char *rule = gpumap_finding_str(finding, GPUMAP_FINDING_RULE);
 	const char *example = gpumap_finding_str(finding, GPUMAP_FINDING_EXAMPLE);
 	struct strbuf named = {0};
 
 	style_puts(buf, STYLE_RULE, gpumap_finding_str(finding, GPUMAP_FINDING_ID));
 	strbuf_puts(buf, "  ");
-	style_set(buf, severity_style(gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)));
-	strbuf_printf(buf, "%s:", severity_name(finding));
+	style_set(buf, severity_style(severity));
+	strbuf_printf(buf, "%s:", severities[severity]);
 	style_set(buf, STYLE_PLAIN);
 	strbuf_printf(buf, " %s\n", gpumap_finding_str(finding, GPUMAP_FINDING_MEANING));
 	if (!full)
@@ -141,8 +132,10 @@ static json_t *finding_json(const gpumap_finding *finding)
 		{"rule", GPUMAP_FINDING_RULE},       {"example", GPUMAP_FINDING_EXAMPLE},
 		{"remedy", GPUMAP_FINDING_REMEDY},
 	};
-	json_t *o = JSON_OBJECT({"id", json_text(gpumap_finding_str(finding, GPUMAP_FINDING_ID))},
-				{"severity", json_text(severity_name(finding))});
+	json_t *o = JSON_OBJECT(
+		{"id", json_text(gpumap_finding_str(finding, GPUMAP_FINDING_ID))},
+		{"severity",
+		 json_text(severities[gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY)])});
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		json_put(&o, texts[i].key,

@@ -110,10 +110,9 @@ static int not_named(const struct live_runs *all, size_t count, const bool *chos
 	}
 	if (count > named)
 		strbuf_printf(&list, " and %zu more", count - named);
-	report_add(report, FINDING_RUN_NOT_NAMED,
-		   ABOUT(.fix = "name one, or its process with --pid"),
-		   "%zu runs are active on this host: %s", count, list.text);
-	return GPUMAP_ENODRIVER;
+	return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_NAMED,
+			   ABOUT(.fix = "name one, or its process with --pid"),
+			   "%zu runs are active on this host: %s", count, list.text);
 }
 
 /* The only run that has the name, or is this user's. Takes it from the list. */

@@ -24,9 +24,8 @@ static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *r
 
 	if (what != variable)
 		return gpumap_inventory_open(ret, what, report);
-	r = gpumap_report_new(&scratch);
-	if (r == GPUMAP_OK)
-		r = gpumap_inventory_open(ret, what, scratch);
+	scratch = new_report();
+	r = scratch ? gpumap_inventory_open(ret, what, scratch) : GPUMAP_ENOMEM;
 	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
 		const gpumap_finding *f = gpumap_report_get(scratch, i);
 		const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
@@ -55,6 +54,12 @@ int machine_open(gpumap_inventory **ret, const char *what, unsigned flags, gpuma
 	if (flags & GPUMAP_PROBE_FLAG_USAGE)
 		return only_here("--usage", "'s use can be read", what, report);
 	return open_named(ret, what, report);
+}
+
+bool machine_has_gpus(const gpumap_inventory *inventory)
+{
+	return gpumap_inventory_count(inventory) &&
+	       !gpumap_inventory_str(inventory, GPUMAP_INVENTORY_NO_GPU);
 }
 
 int64_t machine_host_gpus(void)

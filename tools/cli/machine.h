@@ -4,11 +4,15 @@
 
 #include "gpumap.h"
 
+#include <stdbool.h>
+
 /* Opens the machine that --inventory names; `what` NULL is this host. `flags` are those of
  * gpumap_inventory_probe, which work only on this host. Findings about a name from GPUMAP_INVENTORY
  * have that origin. */
 int machine_open(gpumap_inventory **ret, const char *what, unsigned flags, gpumap_report *report);
 
+/* Whether it has GPUs that programs find. */
+bool machine_has_gpus(const gpumap_inventory *inventory);
 /* The number of GPUs that programs find on this host. */
 int64_t machine_host_gpus(void);
 

@@ -139,6 +139,16 @@ size_t print_report(const struct output *output, size_t from)
 	return count;
 }
 
+bool report_has(const gpumap_report *report, enum finding_id id)
+{
+	const gpumap_finding *f;
+	size_t i = 0;
+
+	while ((f = gpumap_report_get(report, i)) && !finding_is(f, id))
+		i++;
+	return f;
+}
+
 int print_text(const char *text, gpumap_report *report)
 {
 	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0 && !ferror(stdout))

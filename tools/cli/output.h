@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "launch/exit_status.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "style.h"
 
@@ -34,6 +35,8 @@ gpumap_report *report_begin(void);
 /* Prints the report's findings from the i-th on to standard error, one line each. Returns the
  * number of all findings. */
 size_t print_report(const struct output *output, size_t from);
+/* Whether the report has a finding with this id. */
+bool report_has(const gpumap_report *report, enum finding_id id);
 /* The style of a finding, GPUMAP_SEVERITY_REMARK to GPUMAP_SEVERITY_ERROR. */
 enum style severity_style(int64_t severity);
 

@@ -23,11 +23,6 @@ static const struct cell {
 	[LIST_FROM_KEYS] = {{.host = false}, {.compared = true}},
 };
 
-static bool has_gpus(const gpumap_inventory *host)
-{
-	return gpumap_inventory_count(host) && !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU);
-}
-
 /* The readers of hosts recognise only NVIDIA's GPUs. */
 static int open_amd(gpumap_inventory **ret, gpumap_report *report)
 {
@@ -62,7 +57,7 @@ static int choose(struct question *q, size_t before, gpumap_inventory *host, int
 		gpumap_inventory_free(host);
 		return report_nomem(report);
 	}
-	cell = &cells[from][has_gpus(host)];
+	cell = &cells[from][machine_has_gpus(host)];
 	if (r != GPUMAP_OK && !cell->host && !cell->cause)
 		r = GPUMAP_OK; /* the what-if works without the host */
 	if (!cell->host && !cell->cause) {
@@ -169,14 +164,12 @@ static void compare(const struct question *q, const gpumap_mapping *mapping,
 int question_compare(const struct question *q, const gpumap_mapping *mapping, gpumap_report *report)
 {
 	OWNED(mapping) *host = NULL;
-	OWNED(report) *scratch = NULL;
+	OWNED(report) *scratch = q->host ? new_report() : NULL;
 	int r;
 
 	if (!q->host)
 		return GPUMAP_OK;
-	r = gpumap_report_new(&scratch);
-	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&host, q->request, q->host, scratch);
+	r = scratch ? gpumap_resolve(&host, q->request, q->host, scratch) : GPUMAP_ENOMEM;
 	if (report_lacks_memory(scratch))
 		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)

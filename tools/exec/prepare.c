@@ -53,9 +53,7 @@ int exec_make(struct exec *exec)
 
 void exec_free(struct exec *exec)
 {
-	for (size_t i = 0; exec->arguments && exec->arguments[i]; i++)
-		free(exec->arguments[i]);
-	free((void *)exec->arguments);
+	job_free_arguments(&exec->arguments);
 	free(exec->changes);
 	gpumap_plan_free(exec->plan);
 	gpumap_plan_free(exec->node_plan);

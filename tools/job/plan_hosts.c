@@ -91,8 +91,7 @@ static bool has_our_cores(const struct finder *f, const char *what,
 {
 	if (f->plan_for != PLAN_FOR_JOB)
 		return is_here(what) || synthetic_recognise(what);
-	return is_here(what) && gpumap_inventory_count(inventory) &&
-	       !gpumap_inventory_str(inventory, GPUMAP_INVENTORY_NO_GPU);
+	return is_here(what) && machine_has_gpus(inventory);
 }
 
 static void know_cores(struct finder *f, size_t i)

@@ -2,8 +2,7 @@
 /* See plan_lease.h. */
 #include "job/plan_lease.h"
 
-#include <stdio.h>
-
+#include "cli/output.h"
 #include "memory.h"
 #include "pick/lease_here.h"
 #include "plan/job.h"
@@ -50,13 +49,11 @@ static int make_claim(gpumap_claim **ret, size_t count, const struct plan_settin
 		      gpumap_report *report)
 {
 	gpumap_claim *claim = NULL;
-	char text[24];
 	int r = gpumap_claim_new(&claim);
 
 	if (r != GPUMAP_OK)
 		memory_ran_out();
-	snprintf(text, sizeof(text), "%zu", count);
-	r = gpumap_claim_set(claim, "count", text, "gpus", report);
+	r = gpumap_claim_set(claim, "count", FORMAT("%zu", count), "gpus", report);
 	for (size_t i = 0; r == GPUMAP_OK && i < TERMS; i++) {
 		const struct plan_setting *setting = SETTING_OF(settings, terms[i].key);
 
@@ -88,12 +85,10 @@ static int show(const struct chooser *c, gpumap_report *report)
  * any GPUs that it could get. */
 static int check_first(const struct chooser *c)
 {
-	OWNED(report) *scratch = NULL;
+	OWNED(report) *scratch = report_begin();
 	OWNED(plan) *plan = NULL;
-	int r = gpumap_report_new(&scratch);
+	int r = show(c, scratch);
 
-	if (r == GPUMAP_OK)
-		r = show(c, scratch);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(&plan, c->profile, c->hosts->hosts, scratch);
 	if (r == GPUMAP_OK)

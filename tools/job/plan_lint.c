@@ -112,14 +112,6 @@ static bool is_about_device(const gpumap_finding *f)
 	       is_about_sharing(f);
 }
 
-static bool has(const gpumap_report *report, enum finding_id id)
-{
-	for (size_t i = 0; i < gpumap_report_count(report); i++)
-		if (finding_is(gpumap_report_get(report, i), id))
-			return true;
-	return false;
-}
-
 /* Whether the plan itself has found that the device which was read does not exist, or the user has
  * stated which it is. */
 static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpumap_report *report)
@@ -133,7 +125,7 @@ static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpu
 		       plan->settings.mode.word != PLAN_DDP;
 	if (finding_is(f, FINDING_INVALID_ORDINAL) && stated)
 		return true;
-	return finding_is(f, FINDING_INVALID_ORDINAL) && has(report, FINDING_READ_DEVICE);
+	return finding_is(f, FINDING_INVALID_ORDINAL) && report_has(report, FINDING_READ_DEVICE);
 }
 
 /* An error refuses the plan, or becomes a warning. */
@@ -173,7 +165,7 @@ static void judge(gpumap_plan *plan, const char *path, const struct python_start
 		if (!is_about_start(f) || is_known(f, plan, report))
 			continue;
 		/* A device that is not there is no GPU that ranks share. */
-		if (finding_is(f, FINDING_ONE_DEVICE) && has(found, FINDING_INVALID_ORDINAL))
+		if (finding_is(f, FINDING_ONE_DEVICE) && report_has(found, FINDING_INVALID_ORDINAL))
 			continue;
 		relay(plan, f, refuses, report);
 		if (is_about_device(f))

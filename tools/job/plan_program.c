@@ -54,9 +54,8 @@ static char *path_from(const char *folder, const char *file)
  * 0: it can, or there is no such file. */
 static int script_error(const char *const *argv, const char *folder, const char **script)
 {
+	CLEANUP_FREE char *path = NULL;
 	size_t count = 0;
-	char *path;
-	int error = 0;
 
 	while (argv[count])
 		count++;
@@ -64,10 +63,7 @@ static int script_error(const char *const *argv, const char *folder, const char 
 	if (!*script || (folder && access(folder, X_OK)))
 		return 0;
 	path = path_from(folder, *script);
-	if (path && access(path, R_OK))
-		error = errno;
-	free(path);
-	return error;
+	return path && access(path, R_OK) ? errno : 0;
 }
 
 /* "PATH=..."; NULL: it is unset. */
@@ -181,7 +177,7 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 	const struct speech speech = job_speech(plan);
 	struct launch_rank rank = {.rank = 0};
 	CLEANUP(arena_free) struct arena arena = {0};
-	char **argv = NULL;
+	CLEANUP(job_free_arguments) char **argv = NULL;
 	struct job_rank at;
 	struct lack lack;
 	int r;
@@ -197,9 +193,6 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 		if (lack.error)
 			(starts ? refuse_lack : remark_lack)(&rank, &lack, &speech, report);
 	}
-	for (size_t i = 0; argv && argv[i]; i++)
-		free(argv[i]);
-	free((void *)argv);
 	return r;
 }
 
@@ -240,7 +233,8 @@ int plan_seek_file(const gpumap_profile *profile, gpumap_report *report)
 	const char *name = gpumap_profile_argument(profile, 0);
 	const char *folder = gpumap_profile_setting(profile, "workdir", GPUMAP_SETTING_VALUE);
 	struct program_fault fault = {.there = false};
-	char found[4096], *path;
+	CLEANUP_FREE char *path = NULL;
+	char found[4096];
 	bool script;
 	int error;
 
@@ -261,7 +255,6 @@ int plan_seek_file(const gpumap_profile *profile, gpumap_report *report)
 								  GPUMAP_SETTING_ORIGIN)),
 			   "the program '%s' could not start on this host: %s",
 			   QUOTE(span_of(name)), fault.text);
-	free(path);
 	return GPUMAP_OK;
 }
 
@@ -354,17 +347,9 @@ int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_repo
 	return GPUMAP_OK;
 }
 
-static bool has_unknown_use(const gpumap_report *report)
-{
-	for (size_t i = 0; i < gpumap_report_count(report); i++)
-		if (finding_is(gpumap_report_get(report, i), FINDING_UNKNOWN_USE))
-			return true;
-	return false;
-}
-
 void plan_remark_missing(const gpumap_plan *plan, const char *missing, gpumap_report *report)
 {
-	if (missing && has_unknown_use(report) &&
+	if (missing && report_has(report, FINDING_UNKNOWN_USE) &&
 	    plan->settings.inventory.word != PLAN_INVENTORY_HOST)
 		report_add(report, FINDING_PROGRAM_MISSING, ABOUT(.fix = script_fix(ENOENT)),
 			   "'%s' is not on this host, so gpumap cannot read how it picks its "
@@ -391,22 +376,15 @@ static bool mentions(struct span text, const char *name)
 	return false;
 }
 
-static bool file_mentions(const char *path, const char *name)
-{
-	size_t size = 0;
-	CLEANUP_FREE char *text = program_text(path, &size);
-
-	return !text || mentions((struct span){text, size}, name);
-}
-
-/* Whether the script, as the program finds it, has the name of an option. */
+/* Whether the script, as the program finds it, has the name of an option, or cannot be read. */
 static bool script_mentions(const struct plan_options *plan, const char *script, const char *name)
 {
-	char *path = path_from(profile_option_value(&plan->profile, "--workdir"), script);
-	bool mentioned = !path || file_mentions(path, name);
+	CLEANUP_FREE char *path =
+		path_from(profile_option_value(&plan->profile, "--workdir"), script);
+	size_t size = 0;
+	CLEANUP_FREE char *text = path ? program_text(path, &size) : NULL;
 
-	free(path);
-	return mentioned;
+	return !text || mentions((struct span){text, size}, name);
 }
 
 void plan_remark_options(const struct options *options, const struct plan_options *plan,

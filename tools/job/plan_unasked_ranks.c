@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "plan/job.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -118,24 +119,16 @@ static bool may_work(const gpumap_plan *plan)
 	return path ? !works_alone(path) : plan_script(arguments, count) != NULL;
 }
 
-/* Findings that name the ranks and the remedy already. */
-static bool is_said(const gpumap_report *report)
-{
-	for (size_t i = 0; i < gpumap_report_count(report); i++)
-		if (finding_is(gpumap_report_get(report, i), FINDING_READ_DEVICE) ||
-		    finding_is(gpumap_report_get(report, i), FINDING_COPIES))
-			return true;
-	return false;
-}
-
 void plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report)
 {
 	const struct speech speech = job_speech(plan);
 	const struct plan_host *host = job_host(plan, 0);
 	size_t ranks = host ? host->layout->count : 0;
 
-	if (!plan->answered || ranks < 2 || !host->layout->ranks[0].device_count || asks(plan) ||
-	    is_said(report))
+	if (!plan->answered || ranks < 2 || !host->layout->ranks[0].device_count || asks(plan))
+		return;
+	/* They name the ranks and the remedy already. */
+	if (report_has(report, FINDING_READ_DEVICE) || report_has(report, FINDING_COPIES))
 		return;
 	if (!may_work(plan))
 		report_add(report, FINDING_RANKS_UNASKED,

@@ -37,7 +37,7 @@ static int no_record(const char *path, const char *what, gpumap_report *report)
 static int read_json(json_t **ret, const char *path, gpumap_report *report)
 {
 	json_error_t error;
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	size_t size;
 	int code = read_file(path, true, MAX_BYTES, &text, &size);
 
@@ -47,7 +47,6 @@ static int read_json(json_t **ret, const char *path, gpumap_report *report)
 						    "writes one there"
 						  : NULL);
 	*ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-	free(text);
 	if (*ret)
 		return GPUMAP_OK;
 	if (!*error.text || json_error_code(&error) == json_error_out_of_memory)

@@ -214,11 +214,8 @@ void run_ranks_free(struct run_ranks *ranks)
 	/* Removes it only if it is empty. */
 	if (ranks->logs.folder)
 		rmdir(ranks->logs.folder);
-	for (size_t l = 0; ranks->arguments && l < ranks->launch.count; l++) {
-		for (size_t i = 0; ranks->arguments[l] && ranks->arguments[l][i]; i++)
-			free(ranks->arguments[l][i]);
-		free(ranks->arguments[l]);
-	}
+	for (size_t l = 0; ranks->arguments && l < ranks->launch.count; l++)
+		job_free_arguments(&ranks->arguments[l]);
 	run_live_close(&ranks->live);
 	arena_free(&ranks->arena);
 }

@@ -51,24 +51,14 @@ static json_t *exit_json(const struct record *record, size_t l)
 			   {"stderr", json_text(rank->err_path)});
 }
 
-static bool had(const char *entry)
+/* The entry of the same name; NULL: there is none. */
+static const char *same_name(char *const *envp, const char *entry)
 {
 	size_t length = strcspn(entry, "=");
 
-	for (char **e = environ; *e; e++)
-		if (strncmp(*e, entry, length + 1) == 0)
-			return streq(*e, entry);
-	return false;
-}
-
-static bool keeps(char *const *envp, const char *entry)
-{
-	size_t length = strcspn(entry, "=");
-
-	for (; *envp; envp++)
-		if (strncmp(*envp, entry, length + 1) == 0)
-			return true;
-	return false;
+	while (*envp && strncmp(*envp, entry, length + 1) != 0)
+		envp++;
+	return *envp;
 }
 
 /* The variables of the first rank that differ from the shell's. The rest is the user's own and may
@@ -83,7 +73,8 @@ static json_t *difference_json(const struct record *record)
 		size_t length = strcspn(*e, "=");
 		char name[256];
 
-		if (had(*e) || length >= sizeof(name) || !(*e)[length])
+		if (text_same(same_name(environ, *e), *e) || length >= sizeof(name) ||
+		    !(*e)[length])
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
 		json_put(&o, name, json_text(*e + length + 1));
@@ -92,7 +83,7 @@ static json_t *difference_json(const struct record *record)
 		size_t length = strcspn(*e, "=");
 		char name[256];
 
-		if (keeps(envp, *e) || length >= sizeof(name))
+		if (same_name(envp, *e) || length >= sizeof(name))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
 		json_put(&o, name, json_null());

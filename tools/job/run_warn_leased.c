@@ -2,7 +2,6 @@
 /* See run_warn_leased.h. */
 #include "job/run_warn_leased.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "job/plan_open.h"
@@ -80,7 +79,6 @@ static void warn(const gpumap_plan *plan, const gpumap_inventory *units, const i
 	CLEANUP(strbuf_free) struct strbuf text = {0};
 	size_t leased = 0, used = 0;
 	bool instances = false;
-	char fix[128];
 
 	for (size_t g = 0; g < units->count; g++) {
 		if (!is_of_rank(&units->gpus[g]))
@@ -92,16 +90,15 @@ static void warn(const gpumap_plan *plan, const gpumap_inventory *units, const i
 	}
 	if (leased > MAX_NAMED)
 		strbuf_puts(&text, ", ...");
-	snprintf(fix, sizeof(fix),
-		 instances ? SETTING("gpus = free:%zu") " with " SETTING(
-				     "mig = yes") " takes instances that are free"
-			   : SETTING("gpus = free:%zu") " takes GPUs that are free",
-		 used);
 	if (leased)
-		report_add(
-			report, FINDING_RUN_LEASED,
-			ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech, .fix = fix),
-			"%s", text.text);
+		report_add(report, FINDING_RUN_LEASED,
+			   ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech,
+				 .fix = FORMAT(SETTING("gpus = free:%zu") "%s", used,
+					       instances ? " with " SETTING(
+								   "mig = yes") " takes instances "
+										"that are free"
+							 : " takes GPUs that are free")),
+			   "%s", text.text);
 }
 
 void run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *report)
