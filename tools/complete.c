@@ -25,7 +25,7 @@ static const struct {
 
 /* A word of the line, and where it begins among those that the shell made of it. */
 struct word {
-	char *text; /* allocated */
+	struct strbuf text;
 	int place;
 };
 
@@ -40,16 +40,6 @@ static bool is_joint(const char *word)
 	return *word && word[strspn(word, "=:")] == '\0';
 }
 
-static void append(struct word *to, const char *more)
-{
-	struct strbuf buf = {0};
-
-	strbuf_puts(&buf, to->text ? to->text : "");
-	strbuf_puts(&buf, more);
-	free(to->text);
-	to->text = strbuf_take(&buf);
-}
-
 /* "--mode", "=", "dp" are one word. */
 static void read_line_words(struct line *line, struct completion *c, int count, char **words,
 			    bool split)
@@ -62,13 +52,13 @@ static void read_line_words(struct line *line, struct completion *c, int count, 
 
 		if (!line->count || !(joint || joined))
 			line->words[line->count++].place = i + 1;
-		append(&line->words[line->count - 1], words[i]);
+		strbuf_puts(&line->words[line->count - 1].text, words[i]);
 		joined = joint;
 	}
 	if (!line->count)
-		append(&line->words[line->count++], "");
+		strbuf_puts(&line->words[line->count++].text, "");
 	if (split && count)
-		c->cut = strlen(line->words[line->count - 1].text) -
+		c->cut = line->words[line->count - 1].text.length -
 			 (joined ? 0 : strlen(words[count - 1]));
 }
 
@@ -172,19 +162,19 @@ static void read_word(struct reader *r, struct completion *c, const struct word 
 	const struct option_row *optional = r->optional;
 
 	r->optional = NULL;
-	if (optional && option_takes(optional, word->text))
+	if (optional && option_takes(optional, word->text.text))
 		return;
 	if (r->values) {
 		r->values--;
-		note_value(c, r->row, word->text);
-	} else if (!r->ended && streq(word->text, "--")) {
+		note_value(c, r->row, word->text.text);
+	} else if (!r->ended && streq(word->text.text, "--")) {
 		r->ended = true;
 		/* What stands behind it may be the program alone. */
 		while (strstr(r->operands, "-- ") &&
 		       !span_is(operand_at(r->operands, r->place), "PROGRAM"))
 			r->place++;
-	} else if (!r->ended && *word->text == '-' && word->text[1]) {
-		read_option(r, c, word->text);
+	} else if (!r->ended && *word->text.text == '-' && word->text.text[1]) {
+		read_option(r, c, word->text.text);
 	} else if (span_is(operand_at(r->operands, r->place), "PROGRAM")) {
 		r->program = word->place;
 	} else if (!span_is(operand_at(r->operands, r->place), "--")) {
@@ -194,20 +184,21 @@ static void read_word(struct reader *r, struct completion *c, const struct word 
 
 static void add_last(struct reader *r, struct completion *c, const struct word *last)
 {
-	const char *equals = strchr(last->text, '=');
+	const char *equals = strchr(last->text.text, '=');
 	struct span operand = operand_at(r->operands, r->place);
 	const struct option_row *row;
 
 	if (r->values) {
 		add_value(c, r->row);
-	} else if (!r->ended && *last->text == '-' && equals) {
-		row = options_find(&r->options,
-				   (struct span){last->text, (size_t)(equals - last->text)});
-		c->ahead = (struct span){last->text, (size_t)(equals + 1 - last->text)};
+	} else if (!r->ended && *last->text.text == '-' && equals) {
+		row = options_find(&r->options, (struct span){last->text.text,
+							      (size_t)(equals - last->text.text)});
+		c->ahead = (struct span){last->text.text, (size_t)(equals + 1 - last->text.text)};
 		c->begin = equals + 1;
 		if (row && row->value)
 			add_value(c, row);
-	} else if (!r->ended && (*last->text == '-' || !operand.length || span_is(operand, "--"))) {
+	} else if (!r->ended &&
+		   (*last->text.text == '-' || !operand.length || span_is(operand, "--"))) {
 		add_options(c, &r->options);
 	} else if (span_is(operand, "PROGRAM")) {
 		add_program(c, last->place, true);
@@ -236,20 +227,21 @@ static void complete_words(struct completion *c, const struct word *words, int c
 	const struct word *last = &words[count - 1];
 	int command;
 
-	while (count > 1 && (streq(words->text, "--json") || starts_with(words->text, "--color"))) {
+	while (count > 1 &&
+	       (streq(words->text.text, "--json") || starts_with(words->text.text, "--color"))) {
 		words++;
 		count--;
 	}
-	command = find(words->text);
-	if (count == 1 && *last->text != '-') {
+	command = find(words->text.text);
+	if (count == 1 && *last->text.text != '-') {
 		add_commands(c);
 		complete_word(c, "help", "explain a command, or the id of a rule or message");
-	} else if (streq(words->text, "help")) {
+	} else if (streq(words->text.text, "help")) {
 		add_commands(c);
 		complete_values(c, span_of("ID"), NULL, NULL);
 	} else if (command >= 0) {
 		complete_command(c, command, words + 1, count - 1);
-	} else if (*words->text == '-') {
+	} else if (*words->text.text == '-') {
 		complete_command(c, find("explain"), words, count);
 		if (count == 1 && !c->ahead.length)
 			complete_word(c, "--version", "print the version");
@@ -261,9 +253,9 @@ void complete_line(struct completion *c, int count, char **words, bool split)
 	struct line line = {0};
 
 	read_line_words(&line, c, count, words, split);
-	c->ahead.text = c->begin = line.words[line.count - 1].text;
+	c->ahead.text = c->begin = line.words[line.count - 1].text.text;
 	complete_words(c, line.words, line.count);
 	for (int i = 0; i < line.count; i++)
-		free(line.words[i].text);
+		strbuf_free(&line.words[i].text);
 	free(line.words);
 }

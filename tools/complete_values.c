@@ -98,7 +98,6 @@ static void add_gpus(struct completion *c, const char *prefix)
 	OWNED(report) *report = report_begin();
 	OWNED(inventory) *machine = NULL;
 	const gpumap_device *gpu;
-	char word[64], about[160];
 	int64_t number;
 
 	open_machine(&machine, c, report);
@@ -106,14 +105,14 @@ static void add_gpus(struct completion *c, const char *prefix)
 		const char *name = gpumap_device_str(gpu, GPUMAP_DEVICE_NAME);
 		const char *pci = gpumap_device_str(gpu, GPUMAP_DEVICE_PCI);
 		const char *uuid = gpumap_device_str(gpu, GPUMAP_DEVICE_UUID);
+		const char *about =
+			FORMAT("%s%s%s", name ? name : "", name && pci ? ", " : "", pci ? pci : "");
 
-		snprintf(about, sizeof(about), "%s%s%s", name ? name : "", name && pci ? ", " : "",
-			 pci ? pci : "");
 		/* cuda:0 need not be GPU 0. */
 		number = *prefix ? (int64_t)i : gpumap_device_int(gpu, GPUMAP_DEVICE_PHYSICAL);
-		snprintf(word, sizeof(word), "%s%lld", prefix, (long long)number);
 		if (number >= 0)
-			complete_word(c, word, *prefix ? NULL : about);
+			complete_word(c, FORMAT("%s%lld", prefix, (long long)number),
+				      *prefix ? NULL : about);
 		if (uuid && !*prefix && *c->begin == *uuid)
 			complete_word(c, uuid, about);
 	}
@@ -144,7 +143,7 @@ static void add_device(struct completion *c)
 static void add_processes(struct completion *c)
 {
 	CLEANUP_FOLDER DIR *proc = opendir("/proc");
-	char name[64], number[16];
+	char name[64];
 	struct stat about;
 	pid_t pid;
 
@@ -153,8 +152,7 @@ static void add_processes(struct completion *c)
 			continue;
 		read_start(name, sizeof(name), PROCESS_PATH(pid, "comm"));
 		name[strcspn(name, "\n")] = '\0';
-		snprintf(number, sizeof(number), "%d", (int)pid);
-		complete_word(c, number, name);
+		complete_word(c, FORMAT("%d", (int)pid), name);
 	}
 }
 

@@ -118,8 +118,8 @@ static const char *take_command(int argc, char **argv)
 static int help_about(int argc, char **argv)
 {
 	int i = 2, words = 2;
+	CLEANUP_FREE char **meant = NULL;
 	const struct command *command;
-	char **meant;
 
 	while (i + 1 < argc && *argv[i] == '-')
 		i++;
@@ -130,7 +130,6 @@ static int help_about(int argc, char **argv)
 		return cmd_rules(argc - 1, argv + 1);
 	meant = meaning_of(&words, (char *[]){argv[0], argv[i], NULL});
 	command = meant ? find(meant[1]) : NULL;
-	free(meant);
 	if (command)
 		return command->run(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
 	return unknown_command(argc - i + 1, argv + i - 1);
@@ -179,15 +178,12 @@ int main(int argc, char **argv)
 	int (*linked)(int, char **) = argc ? slurm_link(argv[0]) : NULL;
 	const char *alone = environ_states((const char *const *)environ) ? "explain" : "help";
 	const char *first = argc > 1 ? take_command(argc, argv) : alone;
-	char **meant;
-	int status;
+	CLEANUP_FREE char **meant = NULL;
 
 	survive_file_limit();
 	out_of_memory_ends(STATUS_MALFORMED);
 	if (linked)
 		return linked(argc, argv);
 	meant = argc > 1 ? meaning_of(&argc, argv) : NULL;
-	status = meant ? answer(meant[1], argc, meant) : answer(first, argc, argv);
-	free(meant);
-	return status;
+	return meant ? answer(meant[1], argc, meant) : answer(first, argc, argv);
 }

@@ -160,13 +160,28 @@ const struct foreign foreign_options[] = {
 	{NULL, NULL},
 };
 
-/* Words that people try as options of a command that starts no ranks. */
+/* Words that people try as options, separated by blanks. */
 struct guess {
-	const char *names; /* separated by blanks; of a table, the last one has NULL */
+	const char *names;
 	const char *fix;
 };
 
-static const struct guess explain_guesses[] = {
+#define PRETEND(command) \
+	"write gpumap pretend --inventory {--inventory --machine|8xH100} -- gpumap " command
+
+#define IGNORE \
+	"the comment # gpumap: ignore={GM*|GM030} at the end of a line of a script hides that " \
+	"finding " \
+	"of gpumap lint"
+
+#define MEMORY \
+	"--memory --mem --limit --min-memory --min-mem --free --gpu-memory --mem-limit " \
+	"--memory-limit " \
+	"--max-memory --mem-per-gpu --vram"
+
+/* As options of a command that starts no ranks, or of its own: rows without a fix name it. */
+static const struct guess guesses[] = {
+	{"explain", NULL},
 	{"--gpu --gpus --gpu-ids --gpu-id --devices --include -g",
 	 "write --visible {--gpus --gpu --gpu-ids --gpu-id --devices --include -g|2,3} for the "
 	 "list, or --device 1 for a device in it; gpumap run has --gpus"},
@@ -190,10 +205,7 @@ static const struct guess explain_guesses[] = {
 	{"--order --device-order", "write --prefix CUDA_DEVICE_ORDER=PCI_BUS_ID"},
 	{"--output -o", "write > FILE after the command; --format selects the form"},
 	{"--version", "gpumap --version shows it"},
-	{NULL, NULL},
-};
-
-static const struct guess inventory_guesses[] = {
+	{"inventory", NULL},
 	{"-L --list --list-gpus -l -q -a --all --gpus --gpu --device --devices -i --id",
 	 "leave it out: gpumap inventory lists all GPUs"},
 	{"--pid --process --processes --procs -p",
@@ -203,75 +215,35 @@ static const struct guess inventory_guesses[] = {
 	{"--topo --topology -m", "write --json: it has the links between GPUs"},
 	{"-o --output --file --write",
 	 "write --save FILE for a snapshot, or > FILE after the command"},
-	{NULL, NULL},
-};
-
-static const struct guess pretend_guesses[] = {
+	{"pretend", NULL},
 	{"--gpus --gpu --num-gpus --gpu-model --devices --machine --hardware -n -g -i",
 	 "write --inventory 8xH100"},
-	{NULL, NULL},
-};
-
-static const struct guess config_guesses[] = {
+	{"config", NULL},
 	{"-o --output --file --write --save --init", "write >gpumap.ini after the command"},
-	{NULL, NULL},
-};
-
-static const struct guess plan_guesses[] = {
+	{"plan", NULL},
 	{"--svg --picture", "write --format svg, and >plan.svg after the command"},
-	{NULL, NULL},
-};
-
-#define PRETEND(command) \
-	"write gpumap pretend --inventory {--inventory --machine|8xH100} -- gpumap " command
-
-static const struct guess ps_guesses[] = {
+	{"ps", NULL},
 	{"--inventory --machine", PRETEND("ps")},
 	{"--pid --process -p", "write gpumap --pid N for the process N"},
 	{"--id --gpu --device --devices --index -i -g", "write --gpus 2 for GPU 2"},
 	{"--watch --loop --interval -w -l -n -d", "write --follow, or --follow=5 for every 5 s"},
-	{NULL, NULL},
-};
-
-#define IGNORE \
-	"the comment # gpumap: ignore={GM*|GM030} at the end of a line of a script hides that " \
-	"finding " \
-	"of gpumap lint"
-
-static const struct guess lint_guesses[] = {
+	{"lint", NULL},
 	{"--ignore", IGNORE},
 	{"--exclude", "name the files and folders to check: gpumap lint $(git ls-files '*.py' "
 		      "':!{--exclude|DIR}')"},
 	{"--fix --write", "leave it out: gpumap lint changes no file; each finding has its remedy"},
 	{"--all -a -r --recursive", "name a folder: gpumap lint ."},
-	{NULL, NULL},
-};
-
-static const struct guess exec_guesses[] = {
+	{"exec", NULL},
 	{"--verbose -v", "write --dry-run to see what would be started"},
 	{"--quiet -q --log --logs --output --detach --background -d",
 	 "it belongs to the launcher that started the job; gpumap exec becomes the program"},
 	{"--restart --restarts --retries", "it belongs to the launcher that started the job"},
-	{NULL, NULL},
-};
-
-static const struct guess leases_guesses[] = {
+	{"leases", NULL},
 	{"--end --kill --stop --cancel --release --free --drop --delete --remove -d",
 	 "write --revoke 3 for the lease of GPU 3, or --revoke pid:PID"},
-	{NULL, NULL},
-};
-
-#define MEMORY \
-	"--memory --mem --limit --min-memory --min-mem --free --gpu-memory --mem-limit " \
-	"--memory-limit " \
-	"--max-memory --mem-per-gpu --vram"
-
-static const struct guess doctor_guesses[] = {
+	{"doctor", NULL},
 	{"--inventory --machine --gpus", PRETEND("doctor")},
-	{NULL, NULL},
-};
-
-static const struct guess pick_guesses[] = {
+	{"pick", NULL},
 	{"--inventory --machine", PRETEND("pick {#|2}")},
 	{MEMORY,
 	 "write --min-free {" MEMORY "|20G} for GPUs with that much memory free; memory is not "
@@ -281,14 +253,10 @@ static const struct guess pick_guesses[] = {
 	 "the number of GPUs is a word: gpumap pick 2 -- PROGRAM"},
 	{"--timeout --time --walltime --time-limit",
 	 "write --for 2h for the job; --wait 10m for the time that it waits"},
-	{NULL, NULL},
-};
-
-static const struct guess emit_guesses[] = {
+	{"emit", NULL},
 	{"--sbatch --srun --slurm --torchrun --mpirun --accelerate --deepspeed --shell --format "
 	 "--target --to",
 	 "the launcher is a word: gpumap emit sbatch ..."},
-	{NULL, NULL},
 };
 
 #define COUNTED "--reserve --gpus #"
@@ -361,23 +329,13 @@ const char *intended(struct span word)
 
 const char *guessed_option(const char *command, struct span name)
 {
-	static const struct {
-		const char *command;
-		const struct guess *guesses;
-	} tables[] = {
-		{"explain", explain_guesses}, {"inventory", inventory_guesses},
-		{"pretend", pretend_guesses}, {"config", config_guesses},
-		{"emit", emit_guesses},       {"plan", plan_guesses},
-		{"lint", lint_guesses},       {"exec", exec_guesses},
-		{"pick", pick_guesses},       {"ps", ps_guesses},
-		{"leases", leases_guesses},   {"doctor", doctor_guesses},
-	};
+	bool own = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-		for (const struct guess *g = tables[i].guesses;
-		     streq(tables[i].command, command) && g->names; g++)
-			if (span_among(name, g->names))
-				return g->fix;
+	for (size_t i = 0; i < ARRAY_SIZE(guesses); i++)
+		if (!guesses[i].fix)
+			own = streq(guesses[i].names, command);
+		else if (own && span_among(name, guesses[i].names))
+			return guesses[i].fix;
 	return NULL;
 }
 

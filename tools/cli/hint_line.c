@@ -29,12 +29,9 @@ static bool is_count(char **words, size_t i, const char *characters)
 /* 10G, 40GB or 40GiB, as options of memory take them. */
 static bool is_size(struct span s)
 {
-	size_t digits = 0;
+	size_t digits = span_digits(s);
 
-	while (digits < s.length && is_digit(s.text[digits]))
-		digits++;
-	s = (struct span){s.text + digits, s.length - digits};
-	return digits && span_is_any(s, "K M G KB MB GB KiB MiB GiB");
+	return digits && span_is_any(span_behind(s, digits), "K M G KB MB GB KiB MiB GiB");
 }
 
 static bool stands_for(struct span name, char **word, struct span *value)
@@ -158,7 +155,7 @@ static void put_value(struct strbuf *buf, struct span names, struct span otherwi
 		return;
 	}
 	if (equals || bytes)
-		names = (struct span){names.text + 1, names.length - 1};
+		names = span_behind(names, 1);
 	if (bytes) {
 		put_bytes(buf,
 			  line_has(words, names, &value) && is_size(value) ? value : otherwise);

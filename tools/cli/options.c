@@ -161,15 +161,17 @@ static int unknown(const struct options *options, struct span name, gpumap_repor
 	const char *names[MAX_OPTIONS + 1] = {0};
 	const char *near, *foreign = instead(options, name);
 	CLEANUP(strbuf_free) struct strbuf fix = {0};
-	char all[96];
 
 	for (int i = 0; i < options->count; i++)
 		names[i] = options->rows[i].name;
 	near = suggest(name, names);
-	snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
 	foreign = foreign ? foreign : belongs(options, name);
 	foreign = foreign ? foreign : intended(name);
-	hint_fill(&fix, foreign ? foreign : DID_YOU_MEAN(near, all), options->argv);
+	hint_fill(&fix,
+		  foreign ? foreign
+			  : DID_YOU_MEAN(near, FORMAT("gpumap %s --help lists the options",
+						      options->command)),
+		  options->argv);
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
 			   "no such option: '%s'", QUOTE(name));
 }

@@ -2,8 +2,6 @@
 /* See which_machine.h. */
 #include "cli/which_machine.h"
 
-#include <stdio.h>
-
 #include "cli/machine.h"
 #include "explain/explain.h"
 #include "inventory/inventory.h"
@@ -134,7 +132,7 @@ static void compare(const struct question *q, const gpumap_mapping *mapping,
 {
 	size_t here = gpumap_mapping_visible_count(host);
 	const gpumap_entry *other;
-	char there[64];
+	int64_t physical;
 
 	if (!gpumap_mapping_int(host, GPUMAP_MAPPING_ANSWERED)) {
 		const gpumap_finding *error = first_error(scratch);
@@ -144,21 +142,21 @@ static void compare(const struct question *q, const gpumap_mapping *mapping,
 		return;
 	}
 	if (here != gpumap_mapping_visible_count(mapping)) {
-		snprintf(there, sizeof(there), "%zu device%s visible, not %zu", here,
-			 here == 1 ? " is" : "s are", gpumap_mapping_visible_count(mapping));
-		remark(q, there, report);
+		remark(q,
+		       FORMAT("%zu device%s visible, not %zu", here, here == 1 ? " is" : "s are",
+			      gpumap_mapping_visible_count(mapping)),
+		       report);
 		return;
 	}
 	other = other_entry(mapping, host);
-	if (!other)
-		return;
-	snprintf(there, sizeof(there), "cuda:%lld is physical GPU %lld",
-		 (long long)gpumap_entry_int(other, GPUMAP_ENTRY_LOGICAL),
-		 (long long)gpumap_entry_int(other, GPUMAP_ENTRY_PHYSICAL));
-	if (gpumap_entry_int(other, GPUMAP_ENTRY_PHYSICAL) < 0)
-		snprintf(there, sizeof(there), "cuda:%lld may be one of several",
-			 (long long)gpumap_entry_int(other, GPUMAP_ENTRY_LOGICAL));
-	remark(q, there, report);
+	physical = gpumap_entry_int(other, GPUMAP_ENTRY_PHYSICAL);
+	if (other)
+		remark(q,
+		       FORMAT(physical < 0 ? "cuda:%lld may be one of several"
+					   : "cuda:%lld is physical GPU %lld",
+			      (long long)gpumap_entry_int(other, GPUMAP_ENTRY_LOGICAL),
+			      (long long)physical),
+		       report);
 }
 
 int question_compare(const struct question *q, const gpumap_mapping *mapping, gpumap_report *report)
