@@ -150,7 +150,7 @@ static bool lock_folder(const struct command_rehearse *c)
 static int set_environment(struct command_rehearse *c)
 {
 	gpumap_report *report = c->output.report;
-	char boot[PATH_MAX], self[PATH_MAX], memory[24];
+	char boot[PATH_MAX], self[PATH_MAX];
 	int status = make_folder(c);
 
 	if (status != STATUS_ANSWERED)
@@ -162,13 +162,12 @@ static int set_environment(struct command_rehearse *c)
 	*strrchr(boot, '/') = '\0';
 	if (!read_link(self, sizeof(self), "/proc/self/exe"))
 		return failed(report, "/proc/self/exe", strerror(errno), NULL);
-	snprintf(memory, sizeof(memory), "%lld", (long long)c->memory);
 	/* torch.compile would hand CPU code to a compiler. */
 	if (!lock_folder(c) || !pretended_put_before("PYTHONPATH", boot, NULL) ||
 	    setenv(REHEARSE_FOLDER, c->folder, 1) < 0 || unsetenv(REHEARSE_JOB) < 0 ||
 	    !slurm_links(c->folder, self) || setenv("GPUMAP_REHEARSE_COMMAND", self, 1) < 0 ||
 	    setenv("GPUMAP_REHEARSE_STEPS", c->steps ? c->steps : "0", 1) < 0 ||
-	    setenv("GPUMAP_REHEARSE_MEMORY", memory, 1) < 0 ||
+	    setenv("GPUMAP_REHEARSE_MEMORY", FORMAT("%lld", (long long)c->memory), 1) < 0 ||
 	    setenv("TORCHDYNAMO_DISABLE", "1", 1) < 0)
 		return failed(report, NULL, strerror(errno), NULL);
 	return STATUS_ANSWERED;
@@ -230,7 +229,7 @@ static pid_t start(char **argv, const sigset_t *before)
 /* Says once of each rank that waits for others longer than usual. */
 static void look_at_waits(const struct command_rehearse *c, double *told)
 {
-	struct rehearsal rehearsal = {.argv = c->argv};
+	CLEANUP(rehearsal_free) struct rehearsal rehearsal = {.argv = c->argv};
 	OWNED(report) *report = report_begin();
 	double until = (double)time(NULL) - LONG_WAIT;
 
@@ -241,7 +240,6 @@ static void look_at_waits(const struct command_rehearse *c, double *told)
 		report_copy_all(c->waits, report, FINDING_COUNT);
 	}
 	*told = until;
-	rehearsal_free(&rehearsal);
 }
 
 /* Signals of the terminal reach the program themselves; others are passed on. Returns its status
@@ -357,12 +355,10 @@ static void write_text(const struct command_rehearse *c, const struct rehearsal 
 
 static bool is_same(const gpumap_finding *a, const gpumap_finding *b)
 {
-	const char *origin = gpumap_finding_str(a, GPUMAP_FINDING_ORIGIN);
-	const char *other = gpumap_finding_str(b, GPUMAP_FINDING_ORIGIN);
-
 	return streq(gpumap_finding_str(a, GPUMAP_FINDING_TEXT),
 		     gpumap_finding_str(b, GPUMAP_FINDING_TEXT)) &&
-	       streq(origin ? origin : "", other ? other : "") &&
+	       text_same(gpumap_finding_str(a, GPUMAP_FINDING_ORIGIN),
+			 gpumap_finding_str(b, GPUMAP_FINDING_ORIGIN)) &&
 	       gpumap_finding_int(a, GPUMAP_FINDING_LINE) ==
 		       gpumap_finding_int(b, GPUMAP_FINDING_LINE);
 }
@@ -406,6 +402,7 @@ static int conclude(const struct command_rehearse *c, struct rehearsal *rehearsa
 
 static int rehearse(struct command_rehearse *c)
 {
+	CLEANUP(rehearsal_free)
 	struct rehearsal rehearsal = {.argv = c->argv, .machine = c->machine};
 	size_t shown = print_report(&c->output, 0);
 	bool all_read = false;
@@ -421,7 +418,6 @@ static int rehearse(struct command_rehearse *c)
 	leave(c);
 	if (status == STATUS_ANSWERED)
 		status = conclude(c, &rehearsal, all_read);
-	rehearsal_free(&rehearsal);
 	print_new(c, shown);
 	return status;
 }

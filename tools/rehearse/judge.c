@@ -295,11 +295,12 @@ static void judge_saves(const struct rehearsal *r, size_t p, gpumap_report *repo
 
 /* --- collectives ------------------------------------------------------------------------ */
 
-/* ", rank 1" for each rank that has entered fewer. */
-static void put_missing(struct strbuf *buf, const struct rehearsal *r,
+/* "rank 1, rank 2": those that have entered fewer. False: there is none. */
+static bool put_missing(struct strbuf *buf, const struct rehearsal *r,
 			const struct rehearsed *process)
 {
 	int64_t entered = rehearsed_number(process->record, "collectives");
+	bool any = false;
 
 	for (size_t i = 0; i < r->count; i++) {
 		const struct rehearsed *other = &r->processes[i];
@@ -307,9 +308,11 @@ static void put_missing(struct strbuf *buf, const struct rehearsal *r,
 		if (other == process || other->rank < 0 ||
 		    rehearsed_number(other->record, "collectives") >= entered)
 			continue;
-		strbuf_puts(buf, buf->length ? ", " : "");
+		strbuf_puts(buf, any ? ", " : "");
 		rehearsed_who(buf, other);
+		any = true;
 	}
+	return any;
 }
 
 /* What it waits for in init_process_group. Returns the remedy. */
@@ -363,17 +366,15 @@ static void judge_waiting(const struct rehearsal *r, const struct rehearsed *pro
 {
 	const json_t *waiting = json_object_get(process->record, "waiting");
 	struct place place = place_of(waiting);
-	CLEANUP(strbuf_free) struct strbuf who = {0}, missing = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 
-	rehearsed_who(&who, process);
-	put_missing(&missing, r, process);
-	if (who.failed || missing.failed)
-		report_nomem(report);
-	else if (missing.length)
-		report_add(report, FINDING_REHEARSED_WAITS,
-			   AT(place, "let every rank of the group call it, in the same order"),
-			   "%s waits in %s for %s, which did not enter it", who.text,
-			   rehearsed_text(waiting, "in"), missing.text);
+	rehearsed_who(&text, process);
+	strbuf_printf(&text, " waits in %s for ", rehearsed_text(waiting, "in"));
+	if (!put_missing(&text, r, process))
+		return;
+	strbuf_puts(&text, ", which did not enter it");
+	report_text(report, FINDING_REHEARSED_WAITS,
+		    AT(place, "let every rank of the group call it, in the same order"), &text);
 }
 
 /* Since when it waits for what should be there. A rank that is started later may need as long to

@@ -275,7 +275,4 @@ void rehearsal_free(struct rehearsal *rehearsal)
 		json_decref(rehearsal->processes[i].record);
 	free(rehearsal->processes);
 	free(rehearsal->not_rehearsed);
-	rehearsal->not_rehearsed = NULL;
-	rehearsal->processes = NULL;
-	rehearsal->count = 0;
 }

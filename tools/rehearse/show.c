@@ -25,13 +25,12 @@ static void put_device(struct strbuf *buf, const struct rehearsed *process, cons
 {
 	const json_t *most = json_array_get(rehearsed_list(device, "peak_places"), 0);
 	CLEANUP(strbuf_free) struct strbuf gpu = {0}, size = {0};
-	char rank[32], logical[32];
 
-	snprintf(rank, sizeof(rank), process->rank >= 0 ? "%lld" : "-", (long long)process->rank);
-	snprintf(logical, sizeof(logical), "cuda:%lld",
-		 (long long)rehearsed_number(device, "logical"));
 	rehearsed_gpu(&gpu, device);
-	strbuf_printf(buf, "  %-4s  %-8s  %-8s", rank, logical, gpu.text ? gpu.text : "");
+	strbuf_printf(buf, "  %-4s  %-8s  %-8s",
+		      FORMAT(process->rank >= 0 ? "%lld" : "-", (long long)process->rank),
+		      FORMAT("cuda:%lld", (long long)rehearsed_number(device, "logical")),
+		      gpu.text ? gpu.text : "");
 	rehearsed_size(&size, rehearsed_number(device, "peak_bytes"));
 	strbuf_printf(buf, "%12s", size.text ? size.text : "");
 	if (*rehearsed_text(most, "place")) {

@@ -165,14 +165,10 @@ static void set_gpus(const struct slurm_size *size)
 /* 0-9, 1,3%2: the first number */
 static void set_array(struct span array)
 {
-	size_t n = 0;
-
 	if (!array.text)
 		return;
-	while (n < array.length && is_digit(array.text[n]))
-		n++;
 	setenv("SLURM_ARRAY_JOB_ID", "1", 1);
-	put(NULL, "SLURM_ARRAY_TASK_ID", (struct span){array.text, n});
+	put(NULL, "SLURM_ARRAY_TASK_ID", (struct span){array.text, span_digits(array)});
 	slurm_not_rehearsed("--array: the first of its jobs was rehearsed");
 }
 

@@ -227,10 +227,7 @@ void slurm_counts(char *ret, size_t room, const struct slurm_size *size, int64_t
 
 void slurm_set_number(const char *name, int64_t value)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)value);
-	setenv(name, text, 1);
+	setenv(name, FORMAT("%lld", (long long)value), 1);
 }
 
 int64_t slurm_number(const char *name)

@@ -39,12 +39,12 @@ static bool take_gpus(struct step *step)
 		int64_t count = 0;
 
 		for (int64_t i = 0; i < step->job_count && count < step->size.gpus; i++) {
-			char name[64];
-			int fd;
+			int fd = step->wish.overlap
+					 ? 0
+					 : step_open(FORMAT("gpu-%lld-%d",
+							    (long long)(step->first + node),
+							    step->job_gpus[i]));
 
-			snprintf(name, sizeof(name), "gpu-%lld-%d", (long long)(step->first + node),
-				 step->job_gpus[i]);
-			fd = step->wish.overlap ? 0 : step_open(name);
 			if (fd < 0)
 				step->failed = errno;
 			if (fd > 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -149,11 +149,9 @@ int64_t step_own_gpus(const struct step *step, const int *gpus, int64_t i, int *
 		return ret[0] >= 0;
 	}
 	if (value.text && span_starts(bind, "mask")) {
-		char text[32];
-		unsigned long long mask;
+		unsigned long long mask = strtoull(
+			FORMAT("%.*s", (int)nth(value, i).length, nth(value, i).text), NULL, 16);
 
-		snprintf(text, sizeof(text), "%.*s", (int)nth(value, i).length, nth(value, i).text);
-		mask = strtoull(text, NULL, 16);
 		for (int gpu = 0; gpu < 64; gpu++)
 			if (mask >> gpu & 1)
 				ret[n++] = gpu;

@@ -127,12 +127,10 @@ static void draw_gpu(struct page *page, const struct used_gpus *gpus, const stru
 		 text.text ? text.text : "");
 	for (size_t i = 0; i < kept; i++)
 		draw_tenant(page, gpus, &gpu->tenants[i]);
-	text.length = 0;
-	if (kept < gpu->count) {
-		strbuf_printf(&text, "... %zu more processes", gpu->count - kept);
+	if (kept < gpu->count)
 		svg_text(page->buf, MARGIN + INSET + NAME_WIDTH, page->y,
-			 INK(.size = 12, .fill = COLOUR_MUTED), 300, text.text ? text.text : "");
-	}
+			 INK(.size = 12, .fill = COLOUR_MUTED), 300,
+			 FORMAT("... %zu more processes", gpu->count - kept));
 	page->y = box.y + box.height + GAP;
 	scratch_free(page->buf, &text);
 }
@@ -149,11 +147,10 @@ static void draw_line(void *data, const char *line)
 static void draw_below(struct page *page, const struct rehearsal *r, const struct used_gpus *gpus)
 {
 	const struct ink *ink = INK(.size = 12, .fill = COLOUR_MUTED);
-	char text[64];
 
 	if (gpus->count > MAX_GPUS) {
-		snprintf(text, sizeof(text), "... %zu more GPUs", gpus->count - MAX_GPUS);
-		svg_text(page->buf, MARGIN, page->y + 10, ink, 300, text);
+		svg_text(page->buf, MARGIN, page->y + 10, ink, 300,
+			 FORMAT("... %zu more GPUs", gpus->count - MAX_GPUS));
 		page->y += LINE_HEIGHT;
 	}
 	page->y += 6;
