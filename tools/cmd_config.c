@@ -139,10 +139,7 @@ static int config_help(const struct config *config)
 	for (int i = 1; i < config->count && r == GPUMAP_OK; i++) {
 		if (i > 1)
 			strbuf_puts(&d.text, "\n");
-		d.wanted = config->operands[i];
-		d.found = false;
-		d.count = 0;
-		memset(d.names, 0, sizeof(d.names));
+		d = (struct description){.text = d.text, .wanted = config->operands[i]};
 		gpumap_profile_key_each(describe, &d);
 		if (!d.found)
 			r = no_such_key(d.wanted, d.names, config->output.report);
@@ -335,7 +332,7 @@ static int read_options(struct config *config, int argc, char **argv)
 	options_init(&options, "config", config_rows, config, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &config->output, help))) {
 		if (*name)
-			profile_option(&config->options, name, options.value);
+			profile_option(&config->options, name, options.value, NULL);
 		else if (config->count == MAX_OPERANDS)
 			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, NULL,
 					   "more than %d keys", MAX_OPERANDS);

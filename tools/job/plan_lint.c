@@ -74,42 +74,36 @@ static const char *const *arguments_behind(const char *const *arguments, size_t 
 	return room;
 }
 
-/* Findings about how the program fits what starts it. */
-static bool is_about_start(const gpumap_finding *f)
+/* What a finding is about: how the program fits what starts it; of these, the device that it uses;
+ * and of these, ranks that use one device. */
+enum about_what { ABOUT_NOTHING, ABOUT_START, ABOUT_DEVICE, ABOUT_SHARING };
+
+static enum about_what about(const gpumap_finding *f)
 {
-	static const enum finding_id ids[] = {FINDING_WAITS,
-					      FINDING_MAY_WAIT,
-					      FINDING_LOCAL_AS_RANK,
-					      FINDING_COPIES,
-					      FINDING_AGAINST_PLAN,
-					      FINDING_CODE_SETS_RANK,
-					      FINDING_FIXED_PORT,
-					      FINDING_CODE_MAY_REPLACE,
-					      FINDING_INVALID_ORDINAL,
-					      FINDING_CODE_REPLACES,
-					      FINDING_LOCAL_RANK_ARGUMENT,
-					      FINDING_ONE_DEVICE,
-					      FINDING_MASTER_MISMATCH,
-					      FINDING_NO_CHOICE};
+	static const struct {
+		enum finding_id id;
+		enum about_what about;
+	} ids[] = {
+		{FINDING_WAITS, ABOUT_START},
+		{FINDING_MAY_WAIT, ABOUT_START},
+		{FINDING_LOCAL_AS_RANK, ABOUT_START},
+		{FINDING_AGAINST_PLAN, ABOUT_START},
+		{FINDING_CODE_SETS_RANK, ABOUT_START},
+		{FINDING_FIXED_PORT, ABOUT_START},
+		{FINDING_CODE_MAY_REPLACE, ABOUT_START},
+		{FINDING_CODE_REPLACES, ABOUT_START},
+		{FINDING_LOCAL_RANK_ARGUMENT, ABOUT_START},
+		{FINDING_COPIES, ABOUT_DEVICE},
+		{FINDING_INVALID_ORDINAL, ABOUT_DEVICE},
+		{FINDING_ONE_DEVICE, ABOUT_SHARING},
+		{FINDING_MASTER_MISMATCH, ABOUT_SHARING},
+		{FINDING_NO_CHOICE, ABOUT_SHARING},
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-		if (finding_is(f, ids[i]))
-			return true;
-	return false;
-}
-
-/* Findings about ranks that use one device. */
-static bool is_about_sharing(const gpumap_finding *f)
-{
-	return finding_is(f, FINDING_ONE_DEVICE) || finding_is(f, FINDING_MASTER_MISMATCH) ||
-	       finding_is(f, FINDING_NO_CHOICE);
-}
-
-/* Findings about the device that the program uses. */
-static bool is_about_device(const gpumap_finding *f)
-{
-	return finding_is(f, FINDING_INVALID_ORDINAL) || finding_is(f, FINDING_COPIES) ||
-	       is_about_sharing(f);
+		if (finding_is(f, ids[i].id))
+			return ids[i].about;
+	return ABOUT_NOTHING;
 }
 
 /* Whether the plan itself has found that the device which was read does not exist, or the user has
@@ -120,7 +114,7 @@ static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpu
 	bool stated = device && !speech_of_program(device);
 
 	/* The plan shows a device that is known in each rank. */
-	if (is_about_sharing(f))
+	if (about(f) == ABOUT_SHARING)
 		return device || plan->settings.set_device.origin ||
 		       plan->settings.mode.word != PLAN_DDP;
 	if (finding_is(f, FINDING_INVALID_ORDINAL) && stated)
@@ -162,13 +156,13 @@ static void judge(gpumap_plan *plan, const char *path, const struct python_start
 
 	lint_planned(start, path, found);
 	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++) {
-		if (!is_about_start(f) || is_known(f, plan, report))
+		if (!about(f) || is_known(f, plan, report))
 			continue;
 		/* A device that is not there is no GPU that ranks share. */
 		if (finding_is(f, FINDING_ONE_DEVICE) && report_has(found, FINDING_INVALID_ORDINAL))
 			continue;
 		relay(plan, f, refuses, report);
-		if (is_about_device(f))
+		if (about(f) >= ABOUT_DEVICE)
 			report_drop(report, 0, FINDING_UNKNOWN_USE);
 	}
 }

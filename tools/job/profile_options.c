@@ -24,11 +24,6 @@ static int find_option(const gpumap_key *key, void *data)
 	return 1;
 }
 
-void profile_option(struct profile_options *options, const char *name, const char *value)
-{
-	profile_option_as(options, name, value, NULL);
-}
-
 const char *profile_option_value(const struct profile_options *options, const char *name)
 {
 	for (int i = 0; i < options->count; i++)
@@ -37,8 +32,8 @@ const char *profile_option_value(const struct profile_options *options, const ch
 	return NULL;
 }
 
-void profile_option_as(struct profile_options *options, const char *name, const char *value,
-		       const char *origin)
+void profile_option(struct profile_options *options, const char *name, const char *value,
+		    const char *origin)
 {
 	struct wanted wanted = {.option = name};
 	int i = 0;
@@ -112,19 +107,23 @@ int profile_open_first(gpumap_profile **ret, const struct profile_options *optio
 	return r == GPUMAP_OK ? apply(ret, profile, options, report) : r;
 }
 
+const char *sweep_profile(const gpumap_section *sweep)
+{
+	for (size_t i = 0; i < gpumap_section_entry_count(sweep); i++)
+		if (streq(gpumap_section_entry(sweep, i, GPUMAP_SETTING_NAME), "profile"))
+			return gpumap_section_entry(sweep, i, GPUMAP_SETTING_VALUE);
+	return NULL;
+}
+
 bool profile_check_launch(gpumap_profile *profile, gpumap_report *report)
 {
 	const gpumap_section *s;
 	bool swept = false, good = true;
 
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++) {
-		const char *of = NULL;
+		const char *of = sweep_profile(s);
 
-		for (size_t k = 0; k < gpumap_section_entry_count(s) && !of; k++)
-			if (streq(gpumap_section_entry(s, k, GPUMAP_SETTING_NAME), "profile"))
-				of = gpumap_section_entry(s, k, GPUMAP_SETTING_VALUE);
-		if (!of || !gpumap_profile_str(profile, GPUMAP_PROFILE_NAME) ||
-		    !streq(of, gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)))
+		if (!of || !text_same(of, gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)))
 			continue;
 		swept = true;
 		if (gpumap_profile_set_sweep(profile, gpumap_section_str(s, GPUMAP_SECTION_NAME), 0,

@@ -26,13 +26,11 @@ struct profile_options {
 			TEXT_TO(type, member.profile) \
 	}
 
-/* Sets the key of this option, if one has it; findings name it `origin`. */
-void profile_option_as(struct profile_options *options, const char *name, const char *value,
-		       const char *origin);
+/* Sets the key of this option, if one has it; findings name it `origin`, or NULL: the option. */
+void profile_option(struct profile_options *options, const char *name, const char *value,
+		    const char *origin);
 /* The value that options gave that key; NULL: none. */
 const char *profile_option_value(const struct profile_options *options, const char *name);
-/* As profile_option_as(); findings name the option. */
-void profile_option(struct profile_options *options, const char *name, const char *value);
 
 /* The profile of --config, or of the file that gpumap_profile_open finds, with the options and the
  * environment applied. */
@@ -42,6 +40,9 @@ int profile_open(gpumap_profile **ret, const struct profile_options *options,
 /* The same, but where no profile is written yet, the one that is named has no settings. */
 int profile_open_first(gpumap_profile **ret, const struct profile_options *options,
 		       gpumap_report *report);
+
+/* The name of a sweep's profile; NULL: it has none. */
+const char *sweep_profile(const gpumap_section *sweep);
 
 /* Whether the profile can be launched; a sweep's variables are those of its first run. */
 bool profile_check_launch(gpumap_profile *profile, gpumap_report *report);

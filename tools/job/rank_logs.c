@@ -132,7 +132,7 @@ static int find_streams(const struct rank_logs *logs, const struct launch_rank *
 
 static int log_path(struct rank_logs *logs, int rank, const char *stream, const char **ret)
 {
-	char *folder = NULL, *file = NULL;
+	CLEANUP_FREE char *folder = NULL, *file = NULL;
 	int r = gpumap_plan_expand_setting(&folder, logs->plan, "log_dir", rank, stream,
 					   logs->report);
 
@@ -155,8 +155,6 @@ static int log_path(struct rank_logs *logs, int rank, const char *stream, const 
 		*ret = arena_printf(logs->arena, "%s/%s", folder, file);
 		r = *ret ? GPUMAP_OK : report_nomem(logs->report);
 	}
-	free(folder);
-	free(file);
 	return r;
 }
 

@@ -132,7 +132,7 @@ static void set(struct profile_options *profile, const char *option, const char 
 			   ABOUT(.origin = option, .fix = "leave one of them out"),
 			   "'%s' is not used: " ENDPOINT " sets where ranks meet",
 			   QUOTE(span_of(earlier)));
-	profile_option_as(profile, option, value, ENDPOINT);
+	profile_option(profile, option, value, ENDPOINT);
 }
 
 static int set_endpoint(struct rendezvous *r, struct profile_options *profile, bool c10d,
@@ -159,9 +159,9 @@ static void set_own(struct rendezvous *r, struct profile_options *profile)
 	r->own_host = true;
 	snprintf(r->host, sizeof(r->host), "localhost");
 	snprintf(r->port, sizeof(r->port), "%d", C10D_PORT);
-	profile_option_as(profile, "--master-addr", r->host, BACKEND);
+	profile_option(profile, "--master-addr", r->host, BACKEND);
 	if (!profile_option_value(profile, "--master-port"))
-		profile_option_as(profile, "--master-port", r->port, BACKEND);
+		profile_option(profile, "--master-port", r->port, BACKEND);
 }
 
 int rendezvous_check_nodes(const struct rendezvous *r, int64_t nodes, gpumap_report *report)

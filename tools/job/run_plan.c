@@ -113,14 +113,14 @@ static void name_run(const struct running *r)
 {
 	struct tm tm = {.tm_year = 0};
 	time_t now = time(NULL);
-	char text[64], stamp[32];
+	char stamp[32];
 
 	if (gpumap_plan_str(r->run->plan, GPUMAP_PLAN_RUN) && !r->run->name)
 		return;
 	gmtime_r(&now, &tm);
 	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
-	snprintf(text, sizeof(text), "%s-%d", stamp, (int)getpid());
-	gpumap_plan_set_run(r->run->plan, r->run->name ? r->run->name : text, 0);
+	gpumap_plan_set_run(r->run->plan,
+			    r->run->name ? r->run->name : FORMAT("%s-%d", stamp, (int)getpid()), 0);
 }
 
 /* The first node keeps the port until a rank takes it. */
@@ -146,10 +146,7 @@ static int hold_port(struct running *r)
 /* For leases inside that of the run: the process that keeps it. */
 static void set_keeper(const struct running *r)
 {
-	char keeper[16];
-
-	snprintf(keeper, sizeof(keeper), "%d", (int)getpid());
-	if (r->run->lease && setenv("GPUMAP_LEASE", keeper, 1) < 0)
+	if (r->run->lease && setenv("GPUMAP_LEASE", FORMAT("%d", (int)getpid()), 1) < 0)
 		memory_ran_out();
 }
 

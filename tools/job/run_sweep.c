@@ -30,14 +30,6 @@ static const gpumap_section *find_sweep(const gpumap_profile *profile, const cha
 	return NULL;
 }
 
-static const char *profile_of(const gpumap_section *sweep)
-{
-	for (size_t i = 0; i < gpumap_section_entry_count(sweep); i++)
-		if (streq(gpumap_section_entry(sweep, i, GPUMAP_SETTING_NAME), "profile"))
-			return gpumap_section_entry(sweep, i, GPUMAP_SETTING_VALUE);
-	return NULL;
-}
-
 static int refuse(struct sweep *s, const char *origin, const char *fix, const char *text)
 {
 	return report_fail(s->report, GPUMAP_EINPUT, FINDING_SWEEP,
@@ -61,7 +53,7 @@ static int open_sweep(struct sweep *s, const char *name)
 	if (!section)
 		r = gpumap_profile_set_sweep(any, name, 0, s->report);
 	else if (!s->options.profile.profile)
-		s->options.profile.profile = arena_strdup(&s->arena, profile_of(section));
+		s->options.profile.profile = arena_strdup(&s->arena, sweep_profile(section));
 	if (r == GPUMAP_OK)
 		r = profile_open(&s->profile, &s->options.profile, s->report);
 	if (r == GPUMAP_OK)

@@ -20,7 +20,7 @@ static int restarts(struct plan_options *options, const char *value, gpumap_repo
 		return option_refuse("--max-restarts", value, "write a number from 0", report);
 	snprintf(options->on_fail, sizeof(options->on_fail), n ? "restart:%lld" : "kill",
 		 (long long)n);
-	profile_option(&options->profile, "--on-fail", options->on_fail);
+	profile_option(&options->profile, "--on-fail", options->on_fail, NULL);
 	return GPUMAP_OK;
 }
 
@@ -31,8 +31,8 @@ static int local_ranks(struct plan_options *options, const char *value, gpumap_r
 		return option_refuse("--nproc-per-node", value,
 				     "write a number, with --gpus none for ranks without GPUs",
 				     report);
-	profile_option_as(&options->profile, "--ranks", streq(value, "gpu") ? "auto" : value,
-			  "--nproc-per-node");
+	profile_option(&options->profile, "--ranks", streq(value, "gpu") ? "auto" : value,
+		       "--nproc-per-node");
 	return GPUMAP_OK;
 }
 
@@ -72,11 +72,11 @@ int plan_option(struct plan_options *options, const char *name, const char *valu
 	if (streq(name, "-m") || streq(name, "--module"))
 		options->module = name;
 	else if (streq(name, "-r"))
-		profile_option_as(&options->profile, "--redirects", value, name);
+		profile_option(&options->profile, "--redirects", value, name);
 	else if (streq(name, "-t"))
-		profile_option_as(&options->profile, "--tee", value, name);
+		profile_option(&options->profile, "--tee", value, name);
 	else if (!unused(name, value, report))
-		profile_option(&options->profile, name, value);
+		profile_option(&options->profile, name, value, NULL);
 	return GPUMAP_OK;
 }
 
@@ -109,7 +109,7 @@ static void filter_console(struct plan_options *options, int64_t nodes, gpumap_r
 					"a file of each rank"),
 			   "'%s' is not used: all ranks are shown", QUOTE(span_of(filter)));
 	else
-		profile_option_as(&options->profile, "--console", "rank0", NULL);
+		profile_option(&options->profile, "--console", "rank0", NULL);
 	if (!console && nodes > 1 && span_is(span_trim(span_of(filter)), "0"))
 		report_add(report, FINDING_IGNORED_KEY,
 			   ABOUT(.origin = FILTER, .fix = "write --console prefix to see all"),
