@@ -428,6 +428,13 @@ char *escaped_copy(const char *text)
 	return strbuf_take(&buf);
 }
 
+bool entry_is_named(const char *entry, const char *name)
+{
+	size_t length = strcspn(entry, "=");
+
+	return strlen(name) == length && strncmp(name, entry, length) == 0;
+}
+
 const char *environ_find(const char *const *envp, const char *name)
 {
 	size_t length = strlen(name);

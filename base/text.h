@@ -119,6 +119,8 @@ const char *quote(struct quoted *ret, struct span s);
 const char *format_text(struct quoted *ret, const char *format, ...) PRINTF(2, 3);
 #define FORMAT(...) format_text(&(struct quoted){{0}}, __VA_ARGS__)
 
+/* Whether an entry of an environment, NAME=VALUE or NAME alone, has this name. */
+bool entry_is_named(const char *entry, const char *name);
 /* The value of a variable in an environment; NULL: it is not set. `envp` may be NULL. */
 const char *environ_find(const char *const *envp, const char *name);
 /* The same, but NULL also if the value is empty. */

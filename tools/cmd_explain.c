@@ -182,9 +182,8 @@ int cmd_explain(int argc, char **argv)
 
 	report = report_begin();
 	explain.output.report = report;
-	r = gpumap_request_new(&explain.request);
-	if (r == GPUMAP_OK)
-		r = read_options(&explain, argc, argv);
+	explain.request = new_request();
+	r = explain.request ? read_options(&explain, argc, argv) : GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)
 		r = read_environ(&explain);
 	if (r == GPUMAP_OK)

@@ -111,12 +111,10 @@ static int read_options(struct arguments *a, int argc, char **argv)
 static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
 {
 	gpumap_mapping *ret = NULL;
-	OWNED(request) *request = NULL;
-	int r = gpumap_request_new(&request);
+	OWNED(request) *request = new_request();
 
-	if (r == GPUMAP_OK)
-		r = gpumap_request_set_environ(request, (const char *const *)environ, NULL);
-	if (r == GPUMAP_OK)
+	if (request &&
+	    gpumap_request_set_environ(request, (const char *const *)environ, NULL) == GPUMAP_OK)
 		gpumap_resolve(&ret, request, inventory, NULL);
 	return ret;
 }

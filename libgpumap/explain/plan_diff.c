@@ -104,22 +104,19 @@ static void diff_text(struct strbuf *buf, const struct plan_diff *diff)
 
 /* --- JSON ------------------------------------------------------------------------------- */
 
-static json_t *range_json(const struct difference *d, size_t i)
+static json_t *range_json(size_t first, size_t last)
 {
-	json_t *range = json_array();
-
-	json_push(&range, json_integer((json_int_t)d->ranges[i].first));
-	json_push(&range, json_integer((json_int_t)d->ranges[i].last));
-	return range;
+	return JSON_LIST(i, 2, json_integer((json_int_t)(i ? last : first)));
 }
 
 static json_t *difference_json(const struct difference *d)
 {
 	return JSON_OBJECT({"of", json_text(words[d->of])}, {"key", json_text(d->key)},
 			   {"from", json_text(d->from)}, {"to", json_text(d->to)},
-			   {"ranges", d->range_count
-					      ? JSON_LIST(i, d->range_count, range_json(d, i))
-					      : json_null()});
+			   {"ranges", d->range_count ? JSON_LIST(i, d->range_count,
+								 range_json(d->ranges[i].first,
+									    d->ranges[i].last))
+						     : json_null()});
 }
 
 /* `diff` NULL: the report alone. */

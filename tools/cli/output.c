@@ -168,9 +168,9 @@ int print_buffer(struct strbuf *buf, gpumap_report *report)
 
 gpumap_report *report_begin(void)
 {
-	gpumap_report *report = NULL;
+	gpumap_report *report = new_report();
 
-	if (gpumap_report_new(&report) != GPUMAP_OK)
+	if (!report)
 		memory_ran_out();
 	return report;
 }

@@ -2,10 +2,10 @@
 /* The CPUs of this machine: which thread is of which core and node, and which are allowed. */
 #include "job/cpus.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 
+#include "closing.h"
 #include "cpuset.h"
 #include "inventory/host.h"
 
@@ -85,9 +85,9 @@ static void read_node(struct reader *x, int node)
 /* Nodes may have any numbers: POWER counts 0, 8. */
 static bool read_nodes(struct reader *x)
 {
+	CLEANUP_FOLDER DIR *dir = NULL;
 	struct dirent *entry;
 	char path[4096];
-	DIR *dir = NULL;
 
 	errno = 0;
 	if (snprintf(path, sizeof(path), "%s/sys/devices/system/node", x->root) < (int)sizeof(path))
@@ -104,7 +104,6 @@ static bool read_nodes(struct reader *x)
 		if (node >= 0)
 			read_node(x, (int)node);
 	}
-	closedir(dir);
 	return true;
 }
 

@@ -119,37 +119,23 @@ void own_host_name(char *ret, size_t size)
 		snprintf(ret, size, "localhost");
 }
 
-/* The position of this machine among hosts; -1: none of them. */
-static int64_t find_here(const char *(*name)(const void *from, size_t i), const void *from)
+static bool is_here(const char *known, const char *here)
 {
-	char here[HOST_NAME_MAX + 1] = "";
-	const char *known;
-
-	own_host_name(here, sizeof(here));
-	for (size_t i = 0; (known = name(from, i)); i++)
-		if (same_host(known, here) || streq(known, "localhost"))
-			return (int64_t)i;
-	return -1;
-}
-
-static const char *listed_name(const void *from, size_t i)
-{
-	return gpumap_hosts_name(from, i);
-}
-
-static const char *planned_name(const void *from, size_t i)
-{
-	const struct plan_host *host = job_host(from, (int64_t)i);
-
-	return host ? host->name : NULL;
+	return same_host(known, here) || streq(known, "localhost");
 }
 
 int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report)
 {
+	char here[HOST_NAME_MAX + 1] = "";
+	const struct plan_host *host;
+
 	if (node_rank)
 		return option_number("--node-rank", node_rank, "a number", 0,
 				     (int64_t)plan->host_count - 1, ret, report);
-	*ret = find_here(planned_name, plan);
+	own_host_name(here, sizeof(here));
+	*ret = -1;
+	for (int64_t i = 0; *ret < 0 && (host = job_host(plan, i)); i++)
+		*ret = is_here(host->name, here) ? i : -1;
 	return GPUMAP_OK;
 }
 
@@ -173,7 +159,10 @@ static int add_named(struct finder *f, const char *node_rank)
 	if (node_rank)
 		return option_number("--node-rank", node_rank, "a number", 0, count - 1,
 				     &f->ret->node, f->report);
-	f->ret->node = find_here(listed_name, f->ret->hosts);
+	f->ret->node = -1;
+	for (int64_t i = 0; f->ret->node < 0 && i < count; i++)
+		if (is_here(gpumap_hosts_name(f->ret->hosts, (size_t)i), f->here))
+			f->ret->node = i;
 	return GPUMAP_OK;
 }
 

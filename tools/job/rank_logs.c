@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "report/report.h"
 #include "request/profile_keys.h"
 #include "trust.h"
@@ -65,8 +66,8 @@ static int bad_folder(const struct rank_logs *logs, const char *folder, const ch
 
 static int make_folder(struct rank_logs *logs, const char *folder)
 {
+	CLEANUP_CLOSE int fd = -1;
 	char *path;
-	int fd, why;
 
 	if (logs->made && streq(logs->made, folder))
 		return GPUMAP_OK;
@@ -78,10 +79,7 @@ static int make_folder(struct rank_logs *logs, const char *folder)
 	fd = open_unplanted(arena_printf(logs->arena, "%s/.", path), O_PATH, true);
 	if (fd < 0)
 		return bad_folder(logs, folder, "made");
-	why = faccessat(fd, ".", W_OK | X_OK, 0) ? errno : 0;
-	close(fd);
-	errno = why;
-	if (why)
+	if (faccessat(fd, ".", W_OK | X_OK, 0))
 		return bad_folder(logs, folder, "written to");
 	logs->made = path;
 	return GPUMAP_OK;

@@ -9,19 +9,12 @@
 #include "plan/job.h"
 #include "report/report.h"
 
-static bool is_name(const char *entry, const char *name)
-{
-	size_t length = strcspn(entry, "=");
-
-	return strlen(name) == length && strncmp(name, entry, length) == 0;
-}
-
 bool rank_row_has(const char *row, const char *entry)
 {
 	const char *name;
 
 	for (size_t i = 0; (name = rank_identity_row_variable(row, i)); i++)
-		if (is_name(entry, name))
+		if (entry_is_named(entry, name))
 			return true;
 	return false;
 }
@@ -32,10 +25,10 @@ static bool is_rank_variable(const char *entry)
 	const char *name;
 
 	for (size_t i = 0; (name = rank_identity_variable(i)); i++)
-		if (is_name(entry, name))
+		if (entry_is_named(entry, name))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
-		if (is_name(entry, hints[i]))
+		if (entry_is_named(entry, hints[i]))
 			return true;
 	return false;
 }
@@ -59,11 +52,9 @@ static int state(gpumap_request *request, const char *without, gpumap_report *re
 static int read_without(struct rank_identity rows[RANK_IDENTITY_ROWS], size_t *count,
 			const char *without, gpumap_report *report)
 {
-	OWNED(request) *request = NULL;
-	int r = gpumap_request_new(&request);
+	OWNED(request) *request = new_request();
+	int r = request ? state(request, without, report) : GPUMAP_ENOMEM;
 
-	if (r == GPUMAP_OK)
-		r = state(request, without, report);
 	if (r == GPUMAP_OK)
 		*count = rank_identity_read(rows, request, report);
 	return r;

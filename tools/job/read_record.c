@@ -2,13 +2,13 @@
 /* Reads the record of a run, of a folder the last one: its plan, and how it ended. */
 #include "job/run_record.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "explain/json.h"
 #include "memory.h"
 #include "readfile.h"
@@ -94,16 +94,14 @@ static int read_record(json_t **ret, char **file, const char *path, gpumap_repor
 {
 	size_t before = gpumap_report_count(report), count = 0;
 	struct recent recent[MAX_TRIED];
-	DIR *dir = opendir(path);
+	CLEANUP_FOLDER DIR *dir = opendir(path);
 	int r;
 
 	/* A file, or the name of standard input. */
 	if (!dir && errno != ENOTDIR && errno != ENOENT)
 		return report_read(report, errno, path, "the folder of the run", MAX_BYTES, NULL);
-	if (dir) {
+	if (dir)
 		count = newest(recent, dir);
-		closedir(dir);
-	}
 	for (size_t i = 0; i < count; i++) {
 		xasprintf(file, "%s/%s", path, recent[i].name);
 		r = read_json(ret, *file, report);

@@ -245,9 +245,8 @@ static int explain_failure(const struct running *r)
 	    key_value(PKEY_PROFILE_inventory, machine).word == PLAN_INVENTORY_HOST ||
 	    !uses_gpus(job_host(plan, r->run->node)->layout))
 		return GPUMAP_OK;
-	code = gpumap_report_new(&scratch);
-	if (code == GPUMAP_OK)
-		code = machine_open(&host, "host", 0, scratch);
+	scratch = new_report();
+	code = scratch ? machine_open(&host, "host", 0, scratch) : GPUMAP_ENOMEM;
 	none = code == GPUMAP_OK ? gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU) : NULL;
 	if (none)
 		report_add(

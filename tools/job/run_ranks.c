@@ -28,18 +28,6 @@ struct environment {
 	size_t count, room;
 };
 
-static size_t name_length(const char *entry)
-{
-	return strcspn(entry, "=");
-}
-
-static bool is_named(const char *entry, const char *name)
-{
-	size_t length = strlen(name);
-
-	return name_length(entry) == length && strncmp(entry, name, length) == 0;
-}
-
 static int change(const char *name, const char *value, void *data)
 {
 	struct environment *e = data;
@@ -47,7 +35,7 @@ static int change(const char *name, const char *value, void *data)
 	size_t i = 0;
 	char **grown;
 
-	while (i < e->count && !is_named(e->entries[i], name))
+	while (i < e->count && !entry_is_named(e->entries[i], name))
 		i++;
 	if (!value) {
 		if (i < e->count)

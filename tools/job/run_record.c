@@ -61,6 +61,8 @@ static const char *same_name(char *const *envp, const char *entry)
 	return *envp;
 }
 
+enum { MAX_NAME = 256 };
+
 /* The variables of the first rank that differ from the shell's. The rest is the user's own and may
  * be secret. */
 static json_t *difference_json(const struct record *record)
@@ -71,22 +73,15 @@ static json_t *difference_json(const struct record *record)
 
 	for (char *const *e = envp; e && *e; e++) {
 		size_t length = strcspn(*e, "=");
-		char name[256];
 
-		if (text_same(same_name(environ, *e), *e) || length >= sizeof(name) ||
-		    !(*e)[length])
-			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
-		json_put(&o, name, json_text(*e + length + 1));
+		if (!text_same(same_name(environ, *e), *e) && length < MAX_NAME && (*e)[length])
+			json_put(&o, FORMAT("%.*s", (int)length, *e), json_text(*e + length + 1));
 	}
 	for (char **e = environ; envp && *e; e++) {
 		size_t length = strcspn(*e, "=");
-		char name[256];
 
-		if (same_name(envp, *e) || length >= sizeof(name))
-			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
-		json_put(&o, name, json_null());
+		if (!same_name(envp, *e) && length < MAX_NAME)
+			json_put(&o, FORMAT("%.*s", (int)length, *e), json_null());
 	}
 	return o;
 }

@@ -11,6 +11,7 @@
 
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
+#include "closing.h"
 #include "live/verify.h"
 #include "readfile.h"
 #include "report/report.h"
@@ -102,14 +103,12 @@ static bool is_told_to_end(const struct watched *w, int64_t ms)
 /* Looks at the ranks once. True: that was all. */
 static bool look(const struct watched *w, bool last, gpumap_report *report)
 {
-	OWNED(report) *facts = NULL;
+	OWNED(report) *facts = report_begin();
 	struct live_run run = {0};
 	struct verify v = {0};
-	int r = gpumap_report_new(&facts);
+	int r = live_run_read(&run, w->ranks->live.fd);
 	bool done = false;
 
-	if (r == GPUMAP_OK)
-		r = live_run_read(&run, w->ranks->live.fd);
 	run.launcher = w->launcher;
 	if (r == GPUMAP_OK)
 		r = verify_run(&v, &run, false, facts);
@@ -212,7 +211,6 @@ char *run_verify_end(struct run_watcher *watcher, gpumap_report *report)
 	if (lseek(watcher->found, 0, SEEK_SET) < 0 ||
 	    read_all(watcher->found, MAX_FOUND, &found, &size) != 0)
 		found = NULL;
-	close(watcher->found);
-	watcher->found = -1;
+	close_variable(&watcher->found);
 	return found;
 }

@@ -173,7 +173,7 @@ static void set_array(struct span array)
 }
 
 static void set_environment(const struct slurm_wish *wish, const struct slurm_size *size,
-			    const char *name)
+			    struct span name)
 {
 	char nodes[64], node[32], counts[512], host[256] = "", folder[PATH_MAX];
 	int64_t cpus = wish->cpus_per_task > 0 ? wish->cpus_per_task : 1;
@@ -198,7 +198,7 @@ static void set_environment(const struct slurm_wish *wish, const struct slurm_si
 	setenv("SLURMD_NODENAME", node, 1);
 	setenv("SLURM_JOB_ID", "1", 1);
 	setenv("SLURM_JOBID", "1", 1);
-	setenv("SLURM_JOB_NAME", name, 1);
+	put(NULL, "SLURM_JOB_NAME", name);
 	setenv("SLURM_JOB_PARTITION", "rehearsal", 1);
 	setenv("SLURM_CLUSTER_NAME", "rehearsal", 1);
 	setenv("SLURM_PROCID", "0", 1);
@@ -231,11 +231,9 @@ static void set_environment(const struct slurm_wish *wish, const struct slurm_si
 int slurm_begin(const char *command, struct slurm_wish *wish, const char *name)
 {
 	struct slurm_size size = {.nodes = 0};
-	CLEANUP_FREE char *given =
-		wish->name.text ? strndup(wish->name.text, wish->name.length) : NULL;
 	int status = settle(command, wish, &size);
 
 	if (status == STATUS_ANSWERED)
-		set_environment(wish, &size, given ? given : name);
+		set_environment(wish, &size, wish->name.text ? wish->name : span_of(name));
 	return status;
 }

@@ -202,18 +202,17 @@ static int wait_for_tasks(struct step *step, const sigset_t *caught)
 
 static int run(struct step *step)
 {
+	CLEANUP_FREE struct task *tasks = calloc((size_t)step->size.tasks, sizeof(*tasks));
 	sigset_t caught, before;
 	int status, failed;
 
 	out_of_memory_returns();
-	step->tasks = calloc((size_t)step->size.tasks, sizeof(*step->tasks));
-	if (!step->tasks)
+	step->tasks = tasks;
+	if (!tasks)
 		return STATUS_OWN_FAILURE;
-	if (!input_open(&step->input, step->size.tasks)) {
-		free(step->tasks);
+	if (!input_open(&step->input, step->size.tasks))
 		return slurm_refuse("srun", errno == EMFILE ? SLURM_MORE_FILES : NULL,
 				    "standard input: %s", strerror(errno));
-	}
 	step->groups = step->input.kind != INPUT_TERMINAL;
 	reap_signals(&caught, &before);
 	set_step(step);
@@ -226,7 +225,6 @@ static int run(struct step *step)
 	if (step->groups)
 		signal_tasks(step, SIGKILL, false);
 	input_close(&step->input);
-	free(step->tasks);
 	return failed ? failed : status;
 }
 

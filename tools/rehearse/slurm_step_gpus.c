@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "closing.h"
 
 int step_open(const char *name)
 {
@@ -81,7 +82,7 @@ static int refuse_files(int why)
 int step_wait(struct step *step)
 {
 	const struct timespec pause = {.tv_nsec = 100000000};
-	int gate = step_open("step");
+	CLEANUP_CLOSE int gate = step_open("step");
 	bool taken, told = false;
 
 	if (gate < 0)
@@ -93,11 +94,9 @@ int step_wait(struct step *step)
 			step->number = next_number(gate);
 		flock(gate, LOCK_UN);
 		if (taken)
-			break;
-		if (step->failed) {
-			close(gate);
+			return STATUS_ANSWERED;
+		if (step->failed)
 			return refuse_files(step->failed);
-		}
 		if (!told)
 			fprintf(stderr,
 				"gpumap: srun: the GPUs are those of another step, so this one "
@@ -105,8 +104,6 @@ int step_wait(struct step *step)
 		told = true;
 		nanosleep(&pause, NULL);
 	}
-	close(gate);
-	return STATUS_ANSWERED;
 }
 
 /* The i-th of a list of numbers, which repeats. */
