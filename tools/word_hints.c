@@ -157,19 +157,11 @@ static const char *known(char **words)
 	return found;
 }
 
-static bool is_command(const char *word)
-{
-	static const char *const names[] = {
-#define COMMAND(name, summary, keys, operands) #name,
+static const char commands[] =
+#define COMMAND(name, summary, keys, operands) #name " "
 #include "commands.def"
 #undef COMMAND
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (streq(names[i], word))
-			return true;
-	return false;
-}
+	;
 
 static bool is_launcher(const char *word)
 {
@@ -189,7 +181,7 @@ const char *word_hint(struct strbuf *ret, char **words, const char *otherwise)
 		return otherwise;
 	if (ID_FIX(word, NULL))
 		pattern = "gpumap rules @ explains it";
-	else if (is_command(word))
+	else if (*word && span_is_any(span_of(word), commands))
 		pattern = "the command comes first: gpumap @ ...";
 	else if (!pattern && !found && is_launcher(word))
 		pattern =

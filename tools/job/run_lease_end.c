@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,18 +55,13 @@ static void watch(const struct waiting *w) __attribute__((noreturn));
 static void watch(const struct waiting *w)
 {
 	struct lease_end end;
-	sigset_t all, term;
+	sigset_t term;
 	int signals;
 
-	/* Signals of the terminal are for the launcher, which ends this process. */
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, NULL);
+	/* It has the descriptors of the lease too, and must not keep it. */
+	run_ranks_watch(w->launcher);
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
-	/* It has the descriptors of the lease too, and must not keep it. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != w->launcher)
-		_exit(STATUS_OWN_FAILURE);
-	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
 	signals = signalfd(-1, &term, SFD_CLOEXEC);
 	if (signals >= 0 && lease_end_begin(&end, w->limits, w->lease, w->launcher)) {
 		wait_for_end(w, &end, signals);

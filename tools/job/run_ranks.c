@@ -3,6 +3,7 @@
 #include "job/run_ranks.h"
 
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "job/plan_open.h"
@@ -195,6 +196,17 @@ int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node,
 		run_live_open(&ret->live, gpumap_plan_str(plan, GPUMAP_PLAN_RUN), ret->ranks,
 			      count);
 	return r == GPUMAP_OK && ret->arena.failed ? report_nomem(report) : r;
+}
+
+void run_ranks_watch(pid_t launcher)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != launcher)
+		_exit(STATUS_OWN_FAILURE);
+	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
 }
 
 void run_ranks_free(struct run_ranks *ranks)

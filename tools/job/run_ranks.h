@@ -25,6 +25,10 @@ struct run_ranks {
  * NULL. Free `ret` in any case. */
 int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node, const char *name,
 		   gpumap_report *report);
+/* Begins a process beside the ranks, which `launcher` has forked: it ends with that, and signals of
+ * the terminal, which are for the launcher, are blocked. Its lines are whole. */
+void run_ranks_watch(pid_t launcher);
+
 void run_ranks_free(struct run_ranks *ranks);
 
 #endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,15 +132,8 @@ static void watch(const struct watched *w) __attribute__((noreturn));
 static void watch(const struct watched *w)
 {
 	gpumap_report *report;
-	sigset_t all;
 
-	/* Signals of the terminal are for the launcher, which ends this process. */
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, NULL);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != w->launcher)
-		_exit(STATUS_OWN_FAILURE);
-	/* Its lines must not mix with the output of the ranks. */
-	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
+	run_ranks_watch(w->launcher);
 	/* What of tools/live/ compares checks no allocation; the launcher reports this end. */
 	out_of_memory_ends(STATUS_OWN_FAILURE);
 	report = report_begin();
