@@ -69,12 +69,14 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/cli/options.c tools/cli/options.h \
 	tools/cli/out_of_memory.c tools/cli/out_of_memory.h \
 	tools/cli/output.c tools/cli/output.h \
+	tools/cli/print_report.c \
 	tools/cli/text_table.c tools/cli/text_table.h \
 	tools/cli/which_machine.c tools/cli/which_machine.h \
 	tools/job/cpus.c tools/job/cpus.h \
 	tools/job/plan_busy.c \
 	tools/job/plan_finder.h \
 	tools/job/plan_hosts.c tools/job/plan_hosts.h \
+	tools/job/plan_inside_rank.c \
 	tools/job/plan_judge.c \
 	tools/job/plan_nested.c \
 	tools/job/plan_lease.c tools/job/plan_lease.h \
