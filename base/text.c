@@ -118,11 +118,10 @@ bool span_has(struct span s, const char *text)
 
 size_t span_before(struct span s, const char *signs)
 {
-	size_t n = 0;
-
-	while (n < s.length && !(s.text[n] && strchr(signs, s.text[n])))
-		n++;
-	return n;
+	for (const char *at; *signs && s.length; signs++)
+		if ((at = memchr(s.text, *signs, s.length)))
+			s.length = (size_t)(at - s.text);
+	return s.length;
 }
 
 size_t span_digits(struct span s)
@@ -151,34 +150,28 @@ static const char *word_after(const char *word)
 	return *word ? word + 1 : word;
 }
 
-/* Whether `s` begins with the word at `word`. *length gets how far they agree. */
-static bool starts_word(struct span s, const char *word, size_t *length)
-{
-	size_t n = 0;
-
-	while (n < s.length && word[n] && word[n] == s.text[n] && word[n] != ' ')
-		n++;
-	*length = n;
-	return !word[n] || word[n] == ' ';
-}
-
+/* lint asks this of each word of a program. */
 bool span_is_any(struct span s, const char *words)
 {
-	size_t n;
+	const char *at = s.length ? strchr(words, *s.text) : NULL;
+	const char *end = at ? at + strlen(at) : NULL;
 
-	for (; *words; words = word_after(words))
-		if (starts_word(s, words, &n) && n == s.length)
-			return true;
+	for (; at && (at = memmem(at, (size_t)(end - at), s.text, s.length)); at++)
+		if ((at == words || at[-1] == ' ') && (at + s.length == end || at[s.length] == ' '))
+			return !memchr(s.text, ' ', s.length);
 	return false;
 }
 
 bool span_starts_any(struct span s, const char *words)
 {
-	size_t n;
+	for (; *words; words = word_after(words)) {
+		size_t n = 0;
 
-	for (; *words; words = word_after(words))
-		if (starts_word(s, words, &n))
+		while (n < s.length && words[n] && words[n] == s.text[n] && words[n] != ' ')
+			n++;
+		if (!words[n] || words[n] == ' ')
 			return true;
+	}
 	return false;
 }
 
