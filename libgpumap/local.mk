@@ -117,7 +117,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/clash.c \
 	libgpumap/plan/clash_fix.c \
 	libgpumap/plan/cores.h \
-	libgpumap/plan/device_index.c \
+	libgpumap/plan/find_device.c \
 	libgpumap/plan/diff.c libgpumap/plan/diff.h \
 	libgpumap/plan/divide_cores.c \
 	libgpumap/plan/environ.c \
@@ -129,19 +129,20 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/job.c libgpumap/plan/job.h \
 	libgpumap/plan/layout.c \
 	libgpumap/plan/make.c \
+	libgpumap/plan/master_addr.c \
 	libgpumap/plan/choose_port.c \
-	libgpumap/plan/match.c \
+	libgpumap/plan/selection_apply.c \
 	libgpumap/plan/device_names.c \
 	libgpumap/plan/node_settings.c \
 	libgpumap/plan/plan.c libgpumap/plan/plan.h \
 	libgpumap/plan/job_rank.c \
 	libgpumap/plan/read.c \
 	libgpumap/plan/scheduler.c \
-	libgpumap/plan/selection.c \
+	libgpumap/plan/selection_parse.c \
 	libgpumap/plan/plan_settings.c libgpumap/plan/plan_settings.h \
 	libgpumap/plan/rank_count.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
-	libgpumap/plan/use.c \
+	libgpumap/plan/device_use.c \
 	libgpumap/plan/values.c \
 	libgpumap/profile/check.c \
 	libgpumap/profile/effective.c \
@@ -166,6 +167,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/report/rules.c \
 	libgpumap/report/rules.def \
 	libgpumap/report/speech.c libgpumap/report/speech.h \
+	libgpumap/request/device_words.c \
 	libgpumap/request/foreign_value.c libgpumap/request/foreign_value.h \
 	libgpumap/request/keys.c \
 	libgpumap/request/keys.def \
@@ -181,12 +183,13 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/request/slurm_grant.c libgpumap/request/slurm_grant.h \
 	libgpumap/request/stated_variables.c \
 	libgpumap/request/statement.c \
+	libgpumap/resolve/assumed_host.c \
 	libgpumap/resolve/amd_lists.c \
 	libgpumap/resolve/cuda_order.c \
 	libgpumap/resolve/data_parallel.c \
 	libgpumap/resolve/device_choice.c \
 	libgpumap/resolve/grants.c \
-	libgpumap/resolve/groups.c \
+	libgpumap/resolve/modes.c \
 	libgpumap/resolve/ignored_variables.c \
 	libgpumap/resolve/host.c \
 	libgpumap/resolve/inventory_key.c \

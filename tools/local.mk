@@ -13,7 +13,7 @@ exec_sources = \
 	tools/exec/cores.c \
 	tools/exec/prepare.c \
 	tools/exec/show.c \
-	tools/exec/variables.c
+	tools/exec/launcher_variables.c
 # What a rehearsal has recorded, and Slurm in it.
 rehearse_sources = \
 	tools/rehearse/judge.c \
@@ -87,6 +87,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/plan_unasked_ranks.c \
 	tools/job/plan_show.c tools/job/plan_show.h \
 	tools/job/profile_options.c tools/job/profile_options.h \
+	tools/job/program_arguments.c \
 	tools/job/rank_logs.c tools/job/rank_logs.h \
 	tools/job/rank_place.c tools/job/rank_place.h \
 	tools/job/rank_rows.c tools/job/rank_rows.h \
@@ -120,9 +121,9 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/live/ps_stale.c \
 	tools/live/ps_text.c \
 	tools/live/run_find.c \
-	tools/live/run_live.c tools/live/run_live.h \
+	tools/live/published_run.c tools/live/published_run.h \
 	tools/live/run_planned.c tools/live/run_planned.h \
-	tools/live/run_published.c \
+	tools/live/run_guard_line.c \
 	tools/live/verify.h \
 	tools/live/verify_compare.c \
 	tools/live/verify_json.c \
@@ -135,7 +136,8 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/pick/run_program.c tools/pick/run_program.h \
 	tools/pick/keep_for_process.c tools/pick/keep_for_process.h \
 	tools/pick/lease_end.c tools/pick/lease_end.h \
-	tools/pick/lease_here.c tools/pick/lease_here.h
+	tools/pick/lease_here.c tools/pick/lease_here.h \
+	tools/pick/lease_limits.c
 libcommand_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"' -DREHEARSEDIR='"$(rehearsedir)"'
 bin_PROGRAMS += gpumap

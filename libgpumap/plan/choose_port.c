@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The master's address and port, where ranks meet. */
+/* The port where ranks meet. */
 #include "plan/job.h"
 
 int job_port(const char *job, const char *part)
@@ -38,8 +38,7 @@ int job_common_port(const gpumap_plan *plan, const char *ranks, const char *host
 	return COMMON_PORT;
 }
 
-/* `later`: the port follows from the id of the job that will start the ranks. */
-static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
+int job_choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
 	const struct plan_setting *port = &plan->settings.master_port;
 	bool automatic = port->word == PLAN_PORT_AUTO;
@@ -60,15 +59,6 @@ static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_re
 	return GPUMAP_OK;
 }
 
-/* Each node plans by itself, and knows the job only from its own environment. */
-static const char *job_of(const gpumap_hosts *hosts)
-{
-	for (size_t i = 0; i < hosts->count; i++)
-		if (hosts->hosts[i].job)
-			return hosts->hosts[i].job;
-	return NULL;
-}
-
 int job_meet(gpumap_plan *plan, const char *run, const char *address, int port)
 {
 	plan->met = true;
@@ -79,17 +69,4 @@ int job_meet(gpumap_plan *plan, const char *run, const char *address, int port)
 		plan->master_port = port;
 	}
 	return plan->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
-}
-
-int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report)
-{
-	const char *addr = plan->settings.master_addr.text, *job = job_of(hosts);
-
-	if (plan->settings.master_addr.word == PLAN_MASTER_AUTO)
-		addr = plan->host_count == 1 ? "127.0.0.1" : plan->hosts[0].name;
-	plan->master_addr = arena_strdup(&plan->arena, addr);
-	plan->run = arena_strdup(&plan->arena, job);
-	if (plan->arena.failed)
-		return report_nomem(report);
-	return choose_port(plan, job, hosts->scheduled, report);
 }

@@ -39,6 +39,9 @@ int job_keep(gpumap_plan *plan, const gpumap_profile *profile, const struct plan
 int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile);
 int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report);
 
+/* The master's port. `later`: it follows from the id of the job that will start the ranks. */
+int job_choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report);
+
 /* torchrun's default, which programs expect unless a port is set. */
 enum { COMMON_PORT = 29500 };
 /* The port of a scheduler's job, or of a part of it ("": the whole job). Every node computes the

@@ -254,25 +254,6 @@ static bool gpus(struct span value, struct span *wrong)
 	return true;
 }
 
-struct device_use device_index(struct span text)
-{
-	static const struct {
-		const char *word;
-		enum device_use_kind kind;
-	} words[] = {{"%l", USE_LOCAL_RANK},
-		     {"%r", USE_RANK},
-		     {"%n", USE_NODE},
-		     {"modulo", USE_MODULO},
-		     {"local-modulo", USE_LOCAL_MODULO}};
-	int64_t number = span_number(text, INT32_MAX);
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (span_is(text, words[i].word))
-			return (struct device_use){.kind = words[i].kind};
-	return (struct device_use){.kind = number >= 0 ? USE_NUMBER : USE_NOTHING,
-				   .number = number};
-}
-
 static bool device(struct span value, struct span *wrong)
 {
 	*wrong = value;

@@ -130,34 +130,3 @@ struct device_choice device_parse(struct span text)
 	choice.kind = CHOICE_INDEX;
 	return choice;
 }
-
-void rank_words_expand(struct strbuf *buf, struct span text, const struct rank_words *words,
-		       const char **missing)
-{
-	const struct {
-		const char *word;
-		int64_t value;
-	} known[] = {{"local-modulo", words->local_modulo},
-		     {"%l", words->local_rank},
-		     {"%r", words->rank},
-		     {"%n", words->node},
-		     {"modulo", words->modulo}};
-
-	while (text.length) {
-		size_t i = 0;
-
-		while (i < ARRAY_SIZE(known) && !span_skip(&text, known[i].word))
-			i++;
-		if (i == ARRAY_SIZE(known)) {
-			strbuf_add(buf, text.text++, 1);
-			text.length--;
-			continue;
-		}
-		if (known[i].value >= 0)
-			strbuf_printf(buf, "%lld", (long long)known[i].value);
-		else
-			strbuf_puts(buf, known[i].word);
-		if (known[i].value < 0 && missing)
-			*missing = known[i].word;
-	}
-}

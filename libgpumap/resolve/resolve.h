@@ -99,6 +99,10 @@ void launcher_order(struct resolver *resolver, struct effective *order);
 /* Whether the devices exist that a launcher looks for before it starts a rank. */
 void launcher_check(struct resolver *resolver);
 int host_prepare(struct resolver *resolver);
+/* The same without an inventory, by the devices that the request names. */
+int assume_host(struct resolver *resolver);
+/* A GPU of which only its number, or its UUID, is known. */
+gpumap_device assumed_device(int index, char *uuid);
 /* Appends all that the stages read of an inventory, except the digits of UUIDs and what only texts
  * show (addresses, origins). Names and memory are in it if the GPUs are not of one model. */
 void host_shape(struct strbuf *buf, const gpumap_inventory *inventory);

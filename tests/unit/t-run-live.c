@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base.h"
-#include "live/run_live.h"
+#include "live/published_run.h"
 #include "unit.h"
 
 /* An environment that may be changed, as execve(2) takes it. */

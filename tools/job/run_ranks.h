@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "job/rank_logs.h"
 #include "launch/launch.h"
-#include "live/run_live.h"
+#include "live/published_run.h"
 #include "report/speech.h"
 
 struct run_ranks {

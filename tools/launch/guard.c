@@ -19,7 +19,7 @@
 #include "console.h"
 #include "leave_caller.h"
 #include "process_tree.h"
-#include "published_ranks.h"
+#include "guard_command_line.h"
 
 struct guard {
 	const struct launch *launch;

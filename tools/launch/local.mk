@@ -22,7 +22,7 @@ launch_sources = \
 	tools/launch/program.c \
 	tools/launch/program_fault.c \
 	tools/launch/become_program.c \
-	tools/launch/published_ranks.c tools/launch/published_ranks.h \
+	tools/launch/guard_command_line.c tools/launch/guard_command_line.h \
 	tools/launch/rank_cgroup.c tools/launch/rank_cgroup.h \
 	tools/launch/refusal.c \
 	tools/launch/supervise.c tools/launch/supervise.h

@@ -7,7 +7,7 @@
 
 #include "process_stat.h"
 #include "plan/job.h"
-#include "live/run_live.h"
+#include "live/published_run.h"
 #include "process_path.h"
 #include "readfile.h"
 #include "report/report.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the active runs, by the files that their launchers keep open. */
-#include "live/run_live.h"
+#include "live/published_run.h"
 
 #include <dirent.h>
 #include <fcntl.h>

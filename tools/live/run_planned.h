@@ -3,7 +3,7 @@
 #ifndef GM_RUN_PLANNED_H
 #define GM_RUN_PLANNED_H
 
-#include "live/run_live.h"
+#include "live/published_run.h"
 
 /* The run that has the GPU or MIG instance for a rank which has not ended; NULL: none. Runs that
  * the process `below` is a part of do not count; 0: all do. */

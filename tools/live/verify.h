@@ -10,7 +10,7 @@
 #define GM_VERIFY_H
 
 #include "live/ps.h"
-#include "live/run_live.h"
+#include "live/published_run.h"
 #include "text.h"
 
 /* A GPU by its physical number, or a MIG instance of it; mig -1: the whole GPU, or not known. */

@@ -14,6 +14,8 @@ struct lease_limits {
 	const gpumap_claim *claim; /* whose folder gets a note of them */
 };
 
+/* --- lease_limits.c */
+
 /* Takes --for and --idle, and nothing of another option. GPUMAP_EINPUT after its error. */
 int lease_limits_option(struct lease_limits *limits, const char *name, const char *value,
 			gpumap_report *report);
@@ -25,6 +27,10 @@ int lease_limits_bound(struct lease_limits *limits, gpumap_claim *claim, gpumap_
 /* Whether the load of the GPUs is known, if --idle needs it. GPUMAP_EINPUT after its error. */
 int lease_limits_check(const struct lease_limits *limits, const gpumap_lease *lease,
 		       gpumap_report *report);
+
+/* A time as options have it; `exact`, or rounded if it is many of a unit. */
+enum { LEASE_TIME = 32 };
+const char *lease_time(char ret[LEASE_TIME], int64_t ms, bool exact);
 
 /* The watch of a guard over the limits of a lease. */
 struct lease_end {

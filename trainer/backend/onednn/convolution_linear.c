@@ -29,8 +29,6 @@ static const int weights_args[] = {DNNL_ARG_DIFF_BIAS, DNNL_ARG_SRC,        DNNL
 static const int data_args[] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST,
 				DNNL_ARG_SCRATCHPAD, 0};
 
-enum { WINOGRAD_LEAST_CHANNELS = 32 };
-
 /* The layouts that planning requests; all are freed at its end. */
 struct wishes {
 	onednn_layout *source, *weights, *weights_float, *bias, *target;
@@ -66,15 +64,6 @@ static void wishes_make(struct wishes *w, struct sum_op *own, const struct op_sh
 	w->bias = onednn_layout_new(1, bias, dnnl_f32, dnnl_a);
 	w->target = onednn_layout_new(out_dims, target, type, dnnl_format_tag_any);
 	own->plain = onednn_layout_new(dims, weights, dnnl_f32, dims == 2 ? dnnl_ab : dnnl_abcd);
-}
-
-static bool wants_winograd(const struct device *device, const struct op_shape *shape,
-			   enum value_type type)
-{
-	return !((const struct onednn_device *)device)->exact && shape->input.type == type &&
-	       shape->kernel == 3 && shape->stride == 1 &&
-	       shape->input.channels >= WINOGRAD_LEAST_CHANNELS &&
-	       shape->out >= WINOGRAD_LEAST_CHANNELS;
 }
 
 /* Whether the error is that there is no such implementation, so that something else may be tried.
@@ -171,7 +160,7 @@ static bool plan_copies(struct sum_op *own, const struct op_shape *shape, struct
 
 	if (own->kind == ONEDNN_CONVOLUTION &&
 	    ((const struct onednn_device *)own->base.device)->half == HALF_PAIRS &&
-	    wants_winograd(own->base.device, shape, VALUE_BFLOAT16) &&
+	    onednn_wants_winograd(own->base.device, shape, VALUE_BFLOAT16) &&
 	    sum_winograd_fits(own, shape))
 		return sum_winograd(own, shape, error);
 	if (!sum_plan_copy(&own->forward_copy, own, forward, error))
@@ -238,7 +227,7 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 	struct train_error reason = {.status = TRAIN_OK}; /* of the first layouts */
 
 	own->winograd = own->kind == ONEDNN_CONVOLUTION &&
-			wants_winograd(own->base.device, shape, VALUE_FLOAT32);
+			onednn_wants_winograd(own->base.device, shape, VALUE_FLOAT32);
 	for (;;) {
 		struct train_error why = {.status = TRAIN_OK};
 		struct onednn_task first;
@@ -361,7 +350,7 @@ bool onednn_convolution(struct op **op, struct device *device, const struct op_s
 {
 	if (!onednn_type_here(device, shape->input.type, error))
 		return false;
-	if (wants_winograd(device, shape, VALUE_FLOAT32) && onednn_winograd_fits(shape))
+	if (onednn_wants_winograd(device, shape, VALUE_FLOAT32) && onednn_winograd_fits(shape))
 		return onednn_winograd(op, device, shape, error);
 	return sum_any(op, device, shape, ONEDNN_CONVOLUTION, error);
 }

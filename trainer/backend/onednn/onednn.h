@@ -91,6 +91,10 @@ BACKEND_CALL(convert) onednn_convert;
 bool onednn_widened(struct op **op, struct device *device, const struct op_shape *shape,
 		    op_make *make, struct train_error *error);
 
+/* Whether Winograd's algorithm, of oneDNN or of the trainer, is wanted for values of this type: not
+ * if the device is exact. */
+bool onednn_wants_winograd(const struct device *device, const struct op_shape *shape,
+			   enum value_type type);
 /* Whether the trainer's own Winograd algorithm computes this 3x3 convolution of stride 1, in
  * float32, on this processor. It does where oneDNN has none. */
 bool onednn_winograd_fits(const struct op_shape *shape);

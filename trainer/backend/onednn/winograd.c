@@ -4,6 +4,17 @@
 #include "backend/onednn/onednn.h"
 #include "base/simd.h"
 
+/* Few channels take longer. */
+enum { LEAST_CHANNELS = 32 };
+
+bool onednn_wants_winograd(const struct device *device, const struct op_shape *shape,
+			   enum value_type type)
+{
+	return !((const struct onednn_device *)device)->exact && shape->input.type == type &&
+	       shape->kernel == 3 && shape->stride == 1 &&
+	       shape->input.channels >= LEAST_CHANNELS && shape->out >= LEAST_CHANNELS;
+}
+
 #ifdef SIMD_X86
 enum { KERNEL = 3, CHANNELS = 16 };
 

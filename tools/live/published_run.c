@@ -4,7 +4,7 @@
  * "rank=N", "state=...", and the variables that it has. The state has a fixed size, so that one
  * short write changes it.
  */
-#include "live/run_live.h"
+#include "live/published_run.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * folder and ends with the launcher. Only the user of the launcher and root can open it, below
  * /proc/PID/fd.
  */
-#ifndef GM_RUN_LIVE_H
-#define GM_RUN_LIVE_H
+#ifndef GM_PUBLISHED_RUN_H
+#define GM_PUBLISHED_RUN_H
 
 #include "launch/launch.h"
 

@@ -8,8 +8,8 @@
  * The kernel gives it, so nothing is left when the guard is killed, and no process can speak for
  * ranks that are not below it.
  */
-#ifndef GM_RANK_SHOWN_H
-#define GM_RANK_SHOWN_H
+#ifndef GM_GUARD_COMMAND_LINE_H
+#define GM_GUARD_COMMAND_LINE_H
 
 #include "launch.h"
 

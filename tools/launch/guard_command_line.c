@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See published_ranks.h. */
-#include "published_ranks.h"
+/* See guard_command_line.h. */
+#include "guard_command_line.h"
 
 #include <linux/prctl.h>
 #include <sys/prctl.h>
