@@ -50,10 +50,8 @@ static int open_folder(const char *path, int64_t *stranger)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
-	if (fd >= 0 && !is_safe(fd, stranger)) {
+	if (fd >= 0 && !is_safe(fd, stranger))
 		close_variable(&fd);
-		fd = -1;
-	}
 	return fd;
 }
 

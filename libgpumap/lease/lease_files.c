@@ -77,7 +77,6 @@ bool lease_next(struct lease_walk *walk)
 		return false;
 	do {
 		close_variable(&walk->fd);
-		walk->fd = -1;
 		entry = readdir(walk->dir);
 	} while (entry && !walk_to(walk, entry->d_name));
 	if (entry)

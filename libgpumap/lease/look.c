@@ -17,7 +17,7 @@ static void see_lease(struct lease_sight *sights, const gpumap_inventory *units,
 
 	if (named == units->count)
 		return;
-	while (is_instance(&units->gpus[gpu]))
+	while (gpu && is_instance(&units->gpus[gpu]))
 		gpu--;
 	sight = &sights[gpu];
 	if (sight->lease == LEASE_UNKNOWN)

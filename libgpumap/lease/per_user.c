@@ -176,7 +176,7 @@ int per_user_look(struct user_share *ret, struct wishes *wishes, size_t count,
 	int r;
 
 	*ret = (struct user_share){0};
-	if (!c.limit || folder->inside)
+	if (!c.limit || folder->inside || (!wishes && geteuid() == 0))
 		return GPUMAP_OK;
 	r = lease_held_each(folder, units, sights, add, &c);
 	for (size_t i = 0; r == GPUMAP_OK && wishes && i < wishes->count; i++) {

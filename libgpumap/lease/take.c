@@ -220,7 +220,6 @@ static int begin(struct taking *t, gpumap_claim *own, const gpumap_claim *claim)
 				   "the number of GPUs is missing");
 	*own = *claim;
 	t->claim = own;
-	t->folder = NO_FOLDER;
 	r = lease_folder_open(&t->folder, claim->folder, claim->sysfs, !t->preview, t->report);
 	if (r == GPUMAP_OK)
 		r = lease_nested(&t->folder, claim->keeper, t->report);
@@ -238,7 +237,8 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 			     int (*waits)(const char *text, void *data), void *data,
 			     gpumap_report *report)
 {
-	struct taking t = {.report = report, .watch = -1, .gate = -1, .ticket = -1};
+	struct taking t = {
+		.report = report, .folder = NO_FOLDER, .watch = -1, .gate = -1, .ticket = -1};
 	gpumap_claim own;
 	int r;
 
@@ -261,8 +261,12 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 				gpumap_report *report)
 {
-	struct taking t = {
-		.report = report, .preview = true, .watch = -1, .gate = -1, .ticket = -1};
+	struct taking t = {.report = report,
+			   .folder = NO_FOLDER,
+			   .preview = true,
+			   .watch = -1,
+			   .gate = -1,
+			   .ticket = -1};
 	gpumap_claim own;
 	bool got = false;
 	int r = begin(&t, &own, claim);

@@ -280,6 +280,28 @@ START_TEST(descriptors_stay_open)
 }
 END_TEST
 
+/* Neither does a claim that has no number of GPUs. */
+START_TEST(count_is_missing)
+{
+	gpumap_claim *claim = NULL;
+	gpumap_lease *lease = NULL;
+	gpumap_report *report = NULL;
+
+	ck_assert_int_eq(dup2(STDERR_FILENO, STDIN_FILENO), STDIN_FILENO);
+	ck_assert_int_eq(gpumap_claim_new(&claim), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_claim_set(claim, "folder", path, NULL, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_lease_preview(&lease, claim, report), GPUMAP_EINPUT);
+	ck_assert_msg(fcntl(STDIN_FILENO, F_GETFD) >= 0, "preview closes standard input");
+	ck_assert_int_eq(gpumap_lease_take(&lease, claim, NULL, NULL, report), GPUMAP_EINPUT);
+	ck_assert_msg(fcntl(STDIN_FILENO, F_GETFD) >= 0, "take closes standard input");
+	ck_assert_str_eq(gpumap_finding_str(gpumap_report_get(report, 0), GPUMAP_FINDING_TEXT),
+			 "the number of GPUs is missing");
+	gpumap_report_free(report);
+	gpumap_claim_free(claim);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("queue");
@@ -291,6 +313,7 @@ int main(void)
 	tcase_add_test(tests, too_long);
 	tcase_add_test(tests, left_by_others);
 	tcase_add_test(tests, descriptors_stay_open);
+	tcase_add_test(tests, count_is_missing);
 	tcase_add_loop_test(tests, texts, 0, ARRAY_SIZE(rows));
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
