@@ -248,13 +248,15 @@ EXPORT int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
 
 EXPORT const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_str_attr attr)
 {
+	const gpumap_device *gpu;
+
 	if (!device)
 		return NULL;
+	gpu = device->gpu ? device->gpu : device;
 	return TEXT_AT(
-		attr, [GPUMAP_DEVICE_UUID] = device->uuid, [GPUMAP_DEVICE_PCI] = device->gpu->pci,
-		[GPUMAP_DEVICE_NAME] = device->gpu->name, [GPUMAP_DEVICE_NUMA] = device->gpu->numa,
-		[GPUMAP_DEVICE_CPUS] = device->gpu->cpus,
-		[GPUMAP_DEVICE_MIG_PROFILE] = device->profile);
+		attr, [GPUMAP_DEVICE_UUID] = device->uuid, [GPUMAP_DEVICE_PCI] = gpu->pci,
+		[GPUMAP_DEVICE_NAME] = gpu->name, [GPUMAP_DEVICE_NUMA] = gpu->numa,
+		[GPUMAP_DEVICE_CPUS] = gpu->cpus, [GPUMAP_DEVICE_MIG_PROFILE] = device->profile);
 }
 
 EXPORT int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_int_attr attr)

@@ -199,6 +199,8 @@ void recorded_lost(struct recorded *r);
 void recorded_partial(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
 /* Notes a reason that is reported only if no GPU is read at all. */
 void recorded_foreign(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
+/* Ends reading with GPUMAP_ENOMEM. A reader may go on to the end of its line: a position that it
+ * got is -1 or valid until then, and nothing more is reported. */
 void recorded_nomem(struct recorded *r);
 
 /* Functions on pieces of text, for several readers. */

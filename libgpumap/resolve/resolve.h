@@ -119,7 +119,8 @@ int view_position(const struct view *view, int64_t number);
 /* Keeps a copy of the current view for pictures. */
 void view_remember(struct resolver *resolver, const char *label);
 
-/* The devices that a list picks in the current view; `outer`: it is an outer list (MPS, ROCR). */
+/* The devices that a list picks in the current view; `outer`: it is an outer list (MPS, ROCR).
+ * GPUMAP_ENOMEM: what the list says of itself may have been reported. */
 int view_pick(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
 	      bool outer, struct ordinal **ordinals, size_t *count);
 /* Replaces the view by the devices that an outer list picks. If it is not known which devices those

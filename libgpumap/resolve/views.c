@@ -33,7 +33,7 @@ int views_resolve(struct resolver *resolver)
 		launcher_check(resolver);
 	if (!has_ended(resolver))
 		r = mps_enter(resolver);
-	if (r == GPUMAP_OK && resolver->dialect == DIALECT_HIP)
+	if (r == GPUMAP_OK && !has_ended(resolver) && resolver->dialect == DIALECT_HIP)
 		r = amd_enter_rocr(resolver);
 	if (r != GPUMAP_OK || has_ended(resolver))
 		return r;

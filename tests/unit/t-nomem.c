@@ -22,6 +22,10 @@ static void run_free(struct run *run)
 	gpumap_report_free(run->report);
 }
 
+/* Enough numbers that the devices of the list need blocks of memory of their own. */
+#define TEN(n) #n "0," #n "1," #n "2," #n "3," #n "4," #n "5," #n "6," #n "7," #n "8," #n "9,"
+#define FIFTY(n) TEN(n##0) TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4)
+
 static const struct {
 	const char *machine;
 	const char *keys[6]; /* name, value, ... */
@@ -32,6 +36,9 @@ static const struct {
 	{"GPU-a0=X,GPU-b0=Y,GPU-c0=Z", {"mode", "dp", "batch", "10", "prefix", "0, GPU-a"}},
 	{"GPU-a0[MIG-a@1.0;MIG-b@1.1],GPU-b0", {"container", "0,GPU-b0", "mode", "mp"}},
 	{"8", {"dialect", "hip", "prefix", "ROCR_VISIBLE_DEVICES=1,2,3", "set_device", "2"}},
+	{"-",
+	 {"dialect", "hip", "prefix", "ROCR_VISIBLE_DEVICES=" FIFTY(1) TEN(2) TEN(3) "7", "device",
+	  "2"}},
 	{"partial 1:GPU-a0,4:GPU-b0", {"mps_server", "1,4", "launcher", "dask", "local_rank", "1"}},
 	{"fastest=1,0 GPU-a0=X,GPU-b0=Y",
 	 {"launcher", "deepspeed", "prefix", "1,0", "mode", "ddp"}},
