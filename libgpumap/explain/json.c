@@ -11,14 +11,38 @@ static void keep(json_t **whole, int failed)
 	}
 }
 
+static json_t *escaped(const char *s)
+{
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
+
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		n = utf8_length(s, left);
+		if (n)
+			strbuf_add(&buf, s, n);
+		else
+			strbuf_printf(&buf, "\\x%02x", (unsigned char)*s);
+		n = n ? n : 1;
+	}
+	return buf.failed ? NULL : json_string(buf.text ? buf.text : "");
+}
+
 void json_put(json_t **object, const char *key, json_t *value)
 {
-	keep(object, json_object_set_new(*object, key, value));
+	json_t *name = json_text(key);
+
+	keep(object, json_object_set_new(*object, json_string_value(name), value));
+	json_decref(name);
 }
 
 void json_push(json_t **array, json_t *value)
 {
 	keep(array, json_array_append_new(*array, value));
+}
+
+void json_join(json_t **array, json_t *more)
+{
+	keep(array, json_array_extend(*array, more));
+	json_decref(more);
 }
 
 json_t *json_make(const struct json_member *members)
@@ -32,23 +56,9 @@ json_t *json_make(const struct json_member *members)
 
 json_t *json_text(const char *s)
 {
-	CLEANUP(strbuf_free) struct strbuf buf = {0};
-	json_t *value;
+	json_t *value = s ? json_string(s) : json_null();
 
-	if (!s)
-		return json_null();
-	value = json_string(s);
-	if (value)
-		return value;
-	for (size_t left = strlen(s), n; left; s += n, left -= n) {
-		n = utf8_length(s, left);
-		if (n)
-			strbuf_add(&buf, s, n);
-		else
-			strbuf_printf(&buf, "\\x%02x", (unsigned char)*s);
-		n = n ? n : 1;
-	}
-	return buf.failed ? NULL : json_string(buf.text ? buf.text : "");
+	return value ? value : escaped(s);
 }
 
 json_t *json_number(int64_t n)

@@ -14,21 +14,26 @@ struct json_member {
 	json_t *value;
 };
 
-/* Without memory a value is NULL, and so is what it is added to. */
+/* Without memory, or for a number that JSON does not have, a value is NULL, and so is what it is
+ * added to. */
 
-/* Adds `value`, which is taken over. */
+/* Adds `value`, which is taken over. A key that is not UTF-8 is escaped as json_text(). */
 void json_put(json_t **object, const char *key, json_t *value);
 void json_push(json_t **array, json_t *value);
+/* Adds the values of `more`, an array that is taken over. */
+void json_join(json_t **array, json_t *more);
 
 /* A new object of members, whose values are taken over. */
 json_t *json_make(const struct json_member *members);
 #define JSON_OBJECT(...) json_make((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
 
-/* A new array of `count` values: that of the expression `value` for each `i` from 0 on. */
+/* A new array of `count` values: that of the expression `value` for each `i`, a new variable, from
+ * 0 on. */
 #define JSON_LIST(i, count, value) \
 	__extension__({ \
 		json_t *list_ = json_array(); \
-		for (size_t i = 0; i < (count); i++) \
+		size_t count_ = (count); \
+		for (size_t i = 0; list_ && i < count_; i++) \
 			json_push(&list_, (value)); \
 		list_; \
 	})

@@ -64,10 +64,9 @@ static void print_counts(struct strbuf *text, const gpumap_report *report)
 /* In JSON, errors of the command line and of reading are findings too. */
 static void print_json(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
-	json_t *all = json_findings(found), *errors = json_findings(report);
+	json_t *all = json_findings(found);
 
-	json_array_extend(all, errors);
-	json_decref(errors);
+	json_join(&all, json_findings(report));
 	json_dump(text, JSON_OBJECT(JSON_HEAD("lint"), {"findings", all}));
 }
 
