@@ -70,14 +70,15 @@ static bool is_wanted(const char *path, bool *folder, int *error)
  * environments. */
 static bool is_installed(const char *path)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = -1;
 	struct span name = span_of(path);
 
 	while (name.length > 1 && name.text[name.length - 1] == '/')
 		name.length--;
-	return span_is_any(base_name(name),
-			   "venv .venv site-packages dist-packages node_modules") ||
-	       (fd >= 0 && faccessat(fd, "pyvenv.cfg", F_OK, 0) == 0);
+	if (span_is_any(base_name(name), "venv .venv site-packages dist-packages node_modules"))
+		return true;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 && faccessat(fd, "pyvenv.cfg", F_OK, 0) == 0;
 }
 
 static bool skip(const char *path, struct skipped *skipped)

@@ -4,8 +4,6 @@
 
 #include "profile/profile.h"
 
-static const struct place nowhere = {NULL, -1, -1, -1};
-
 /* The key's effective value, or its default. */
 static const char *value_of(const gpumap_profile *p, enum profile_key_id key)
 {
@@ -45,7 +43,7 @@ static bool has_value(const gpumap_profile *p, const struct setting *s)
 
 static bool given(const gpumap_profile *p, enum profile_key_id key)
 {
-	return has_value(p, profile_decides(p, key, &nowhere));
+	return has_value(p, profile_decides(p, key, NO_PLACE));
 }
 
 static bool several_ranks(const gpumap_profile *p)
@@ -257,8 +255,8 @@ static const struct fault {
 
 static void report_fault(const gpumap_profile *p, const struct fault *fault, gpumap_report *report)
 {
-	const struct setting *at = profile_decides(p, fault->key, &nowhere);
-	const struct setting *also = profile_decides(p, fault->other, &nowhere);
+	const struct setting *at = profile_decides(p, fault->key, NO_PLACE);
+	const struct setting *also = profile_decides(p, fault->other, NO_PLACE);
 	const struct speech speech = profile_speech(p);
 	struct about about = {.line = 0};
 

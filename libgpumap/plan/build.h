@@ -2,9 +2,9 @@
 /*
  * Shared by the stages of plan_make, in their order. selection and inherited_limit find the devices
  * of a class of equal hosts. rank_count divides the ranks among the hosts. layout gives devices to
- * the local ranks and asks gpumap_resolve which device each rank uses. clash judges the result, and
- * bind_cores binds cores. A stage sets `failed` if the plan cannot work; a negative code ends
- * plan_make.
+ * the local ranks and asks gpumap_resolve which device each rank uses. clash and failing_device
+ * judge the result, clash_fix knows remedies, and bind_cores binds cores. A stage sets `failed` if
+ * the plan cannot work; a negative code ends plan_make.
  */
 #ifndef GM_PLAN_BUILD_H
 #define GM_PLAN_BUILD_H

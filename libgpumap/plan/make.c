@@ -73,7 +73,7 @@ int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *r
 	int r = plan ? gpumap_profile_check(profile, report) : report_nomem(report);
 
 	if (r == GPUMAP_OK)
-		r = node_settings_read(&settings, profile, NOWHERE, report);
+		r = node_settings_read(&settings, profile, NO_PLACE, report);
 	if (r == GPUMAP_OK)
 		r = job_keep(plan, profile, &settings, report);
 	return give_plan(ret, plan, r);

@@ -128,7 +128,7 @@ int node_settings_make(struct node_settings *ret, const gpumap_profile *profile,
 	ret->of = arena_alloc(&ret->arena, hosts->count, sizeof(struct plan_settings *));
 	if (!ret->of)
 		return report_nomem(report);
-	r = node_settings_read(&ret->whole, profile, NOWHERE, report);
+	r = node_settings_read(&ret->whole, profile, NO_PLACE, report);
 	find_varying(profile, finder.varying);
 	for (size_t i = 0; i < hosts->count && r == GPUMAP_OK; i++)
 		r = settle(ret, &finder, profile, &hosts->hosts[i], (int64_t)i, report);

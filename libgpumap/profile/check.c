@@ -106,7 +106,7 @@ static void check_setting(struct check *c, const struct setting *setting)
 static void check_key(struct check *c, enum profile_key_id key)
 {
 	const gpumap_profile *p = c->profile;
-	const struct setting *decides = profile_decides(p, key, NOWHERE);
+	const struct setting *decides = profile_decides(p, key, NO_PLACE);
 
 	if (decides)
 		check_setting(c, decides);
@@ -124,7 +124,7 @@ static void check_key(struct check *c, enum profile_key_id key)
 
 static void check_program(struct check *c)
 {
-	const struct setting *program = profile_decides(c->profile, PKEY_PROFILE_program, NOWHERE);
+	const struct setting *program = profile_decides(c->profile, PKEY_PROFILE_program, NO_PLACE);
 	const char *name = program ? profile_value(c->profile, program) : "";
 
 	/* If it has a variable, it is shown as written, because the value is not known. */

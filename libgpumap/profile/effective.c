@@ -27,7 +27,7 @@ const struct setting *profile_decides(const gpumap_profile *profile, enum profil
 
 bool profile_states(const gpumap_profile *profile, enum profile_key_id key)
 {
-	const struct setting *setting = profile_decides(profile, key, NOWHERE);
+	const struct setting *setting = profile_decides(profile, key, NO_PLACE);
 
 	return setting && *setting->text;
 }
@@ -36,7 +36,7 @@ static const char *origin_of(const void *data, struct span key)
 {
 	enum profile_key_id id = setting_key(key);
 	const struct setting *setting =
-		id == PKEY_COUNT ? NULL : profile_decides(data, id, NOWHERE);
+		id == PKEY_COUNT ? NULL : profile_decides(data, id, NO_PLACE);
 
 	return setting && *setting->text ? setting->origin : NULL;
 }

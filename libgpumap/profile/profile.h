@@ -148,7 +148,7 @@ struct place {
 	int64_t node, rank, local_rank;
 };
 
-#define NOWHERE (&(const struct place){NULL, -1, -1, -1})
+#define NO_PLACE (&(const struct place){NULL, -1, -1, -1})
 
 /* The setting that decides the key there, NULL: the default. */
 const struct setting *profile_decides(const gpumap_profile *profile, enum profile_key_id key,

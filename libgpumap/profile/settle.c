@@ -112,7 +112,7 @@ static void put_python(const gpumap_profile *p, struct settled *s, struct span c
 
 static void settle_arguments(const gpumap_profile *p, struct settled *s)
 {
-	const struct setting *setting = profile_decides(p, PKEY_PROGRAM_command, NOWHERE);
+	const struct setting *setting = profile_decides(p, PKEY_PROGRAM_command, NO_PLACE);
 	struct span command = span_of(setting ? setting->text : "");
 
 	/* Every argument but the last is followed by a blank; Python and its option come before. */

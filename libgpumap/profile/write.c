@@ -100,7 +100,7 @@ static const char *program_name(const gpumap_profile *profile, const char *fallb
 
 	for (int i = SETTING_FIRST; i < SETTING_END && !*name; i++)
 		if (profile_key((enum profile_key_id)i)->in == SECTION_PROGRAM &&
-		    profile_decides(profile, (enum profile_key_id)i, NOWHERE))
+		    profile_decides(profile, (enum profile_key_id)i, NO_PLACE))
 			name = fallback;
 	return name;
 }
