@@ -12,11 +12,12 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
-/* The text at a place of a list; NULL: it has none there. */
+/* The text at a place of a list, all of whose entries are evaluated; NULL: it has none there. */
 #define TEXT_AT(place, ...) \
 	__extension__({ \
 		const char *const texts_[] = {__VA_ARGS__}; \
-		(size_t)(place) < ARRAY_SIZE(texts_) ? texts_[place] : NULL; \
+		size_t place_ = (size_t)(place); \
+		place_ < ARRAY_SIZE(texts_) ? texts_[place_] : NULL; \
 	})
 #define MUST_CHECK __attribute__((warn_unused_result))
 

@@ -35,7 +35,7 @@ OWNED_TYPE(report)
 OWNED_TYPE(request)
 #undef OWNED_TYPE
 
-/* A new object; NULL without memory. */
+/* A new object; NULL without memory, which is all that can be missing. */
 #define NEW_TYPE(type) \
 	static inline gpumap_##type *new_##type(void) \
 	{ \

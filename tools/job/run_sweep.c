@@ -208,6 +208,8 @@ static int run_one(struct sweep *s, size_t i)
 	struct run run = *s->like;
 	int r, status;
 
+	run.machine = NULL; /* the parent frees its own */
+	run.lease = NULL;
 	/* The findings of the sweep were already shown. */
 	out_of_memory_ends(run.dry ? STATUS_MALFORMED : STATUS_OWN_FAILURE);
 	s->report = report_begin();

@@ -131,6 +131,7 @@ int console_open(struct console *console, const struct launch *launch, gpumap_re
 	console->collapse.end = &console->collapse.head;
 	open_sinks(console);
 	console->streams = calloc(console->count, sizeof(*console->streams));
+	init_streams(console);
 	console->buffer = malloc(MAX_LINE + READ_SIZE);
 	if (launch->console == LAUNCH_COLLAPSE) {
 		console->collapse.buckets = calloc(HELD_BUCKETS, sizeof(struct held *));
@@ -139,7 +140,6 @@ int console_open(struct console *console, const struct launch *launch, gpumap_re
 	}
 	if (!console->streams || !console->buffer)
 		return report_nomem(report);
-	init_streams(console);
 	r = open_logs(console);
 	if (r == GPUMAP_OK && !open_polls(console))
 		return report_fail(report, GPUMAP_EFILE, FINDING_LAUNCH, NULL,

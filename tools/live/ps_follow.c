@@ -270,6 +270,7 @@ static void stop_now(void)
 	struct sigaction standard = {.sa_handler = SIG_DFL}, before;
 	sigset_t only;
 
+	fflush(stdout);
 	restore_terminal();
 	stopped = 0;
 	sigaction(SIGTSTP, &standard, &before);
@@ -335,6 +336,7 @@ int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_rep
 		if (stopped && !ended)
 			stop_now();
 	}
+	fflush(stdout);
 	restore_terminal();
 	restore_signals(&signals);
 	/* Ctrl-C is how people leave. Any other signal ends the process as if it were not caught.

@@ -112,7 +112,8 @@ static bool read_id(const char *run, int64_t *at, int *pid)
 	const char *rest = strptime(run, "%Y%m%d-%H%M%S-", &tm);
 	int64_t number = rest ? span_number(span_of(rest), INT32_MAX) : -1;
 
-	if (number <= 1 || rest - run != strlen("YYYYMMDD-HHMMSS-"))
+	if (number <= 1 || rest - run != strlen("YYYYMMDD-HHMMSS-") ||
+	    run[strspn(run, "0123456789-")])
 		return false;
 	*at = timegm(&tm);
 	*pid = (int)number;

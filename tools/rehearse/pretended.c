@@ -41,6 +41,7 @@ const char *pretended_parent(void)
 
 bool pretended_folder(char ret[PATH_MAX])
 {
+	errno = ENAMETOOLONG;
 	if (snprintf(ret, PATH_MAX, "%s/" PRETENDED_FOLDER "%d-XXXXXX", pretended_parent(),
 		     (int)getpid()) < PATH_MAX &&
 	    mkdtemp(ret))
