@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,16 @@
 
 extern char **environ;
 
-/* As a kill of the process: other ranks see that this one is gone. */
+/* As a kill of the process: other ranks see that this one is gone. Of several threads one writes.
+ */
 void memory_ran_out(void)
 {
 	static const char line[] =
 		"gpumap-train: out of memory; end other programs, or raise the limit (ulimit -v)\n";
+	static atomic_flag ends = ATOMIC_FLAG_INIT;
 
+	while (atomic_flag_test_and_set(&ends))
+		pause();
 	write_all(STDERR_FILENO, line, sizeof(line) - 1);
 	_exit(TRAIN_FAILED);
 }

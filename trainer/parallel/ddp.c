@@ -43,10 +43,16 @@ static bool gather_statistics(void *argument, const void *mine, void *all, size_
 	struct ddp *d = argument;
 	struct communicator *comm = d->base.comm;
 	static const char what[] = "batch statistics";
+	int64_t begin;
 
-	return RANK_SENDS(&d->base, what,
-			  comm->calls->all_gather_values(comm, mine, all, bytes, what, error),
-			  error);
+	if (!collective_fork(comm, error))
+		return false;
+	begin = timeline_begin(d->base.timeline[1]);
+	if (!comm->calls->all_gather_values(comm, mine, all, bytes, what, error) ||
+	    !collective_join(comm, error))
+		return false;
+	timeline_add(d->base.timeline[1], what, begin);
+	return true;
 }
 
 static bool sync_batch_norm(struct ddp *d, struct train_error *error)

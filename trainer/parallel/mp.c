@@ -303,7 +303,7 @@ static bool mp_read(struct parallel *p, int state, int parameter, float *host,
 	struct mp *m = (struct mp *)p;
 	const struct piece piece = find_piece(m, state, parameter);
 	int rank = p->options.rank, from = piece.owner;
-	CLEANUP_FREE float *own = rank ? xmalloc(piece.bytes) : NULL;
+	CLEANUP_FREE float *own = rank && rank == from ? xmalloc(piece.bytes) : NULL;
 	float *mine = rank ? own : host;
 
 	if (rank != from && rank != 0)

@@ -120,10 +120,10 @@ bool gpu_memory_read(int pid, struct gpu_use **uses, int *count, struct train_er
 {
 	gpumap_inventory *inventory = NULL;
 	FINDINGS *report = findings_new();
+	bool ok = probe(&inventory, report, error);
 
-	if (!probe(&inventory, report, error))
-		return false;
-	read_all(inventory, report, pid, uses, count);
+	if (ok)
+		read_all(inventory, report, pid, uses, count);
 	gpumap_inventory_free(inventory);
-	return true;
+	return ok;
 }

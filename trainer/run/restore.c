@@ -178,13 +178,18 @@ static bool write_checkpoint(struct run *r, struct host_state *s, struct train_e
 			       error);
 }
 
-bool run_save(struct run *r, struct train_error *error)
+static bool save(struct run *r, struct train_error *error)
 {
 	CLEANUP(host_state_close) struct host_state s;
-	bool done;
 
 	host_state_open(&s, r);
-	done = host_state_collect(&s, r, error) && (r->rank != 0 || write_checkpoint(r, &s, error));
+	return host_state_collect(&s, r, error) && (r->rank != 0 || write_checkpoint(r, &s, error));
+}
+
+bool run_save(struct run *r, struct train_error *error)
+{
+	bool done = save(r, error);
+
 	if (done)
 		r->saved = r->step;
 	r->last_ns = clock_ns();

@@ -87,7 +87,7 @@ bool run_verify_due(const struct run *run);
  * expected. Rank 0 reports it, at the end in a line of its own. */
 bool run_verify(struct run *run, bool end, struct train_error *error);
 
-/* --- finish.c: reports on standard output */
+/* --- end_report.c: reports on standard output */
 
 /* The `count` elements of `size` bytes of each rank, in the order of ranks, *total of them; freed
  * by the caller. NULL: it failed. All ranks call it. */
