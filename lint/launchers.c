@@ -3,14 +3,14 @@
 #include "lint/launchers.h"
 
 const struct launcher lint_launchers[LINT_LAUNCHERS] = {
-	[LINT_DIRECT] = {"the shell"},
-	[LINT_TORCHRUN] = {"torchrun", "torchrun", "torch.distributed.run"},
+	[LINT_DIRECT] = {"the shell", NULL, NULL, false},
+	[LINT_TORCHRUN] = {"torchrun", "torchrun", "torch.distributed.run", false},
 	[LINT_TORCH_LAUNCH] = {"torch.distributed.launch", "launch", "torch.distributed.launch",
 			       true},
-	[LINT_SRUN] = {"srun", "srun"},
-	[LINT_MPIRUN] = {"mpirun", "mpirun"},
-	[LINT_GPUMAP] = {"gpumap run", "gpumap"},
-	[LINT_ACCELERATE] = {"accelerate", "accelerate", "accelerate.commands.launch"},
+	[LINT_SRUN] = {"srun", "srun", NULL, false},
+	[LINT_MPIRUN] = {"mpirun", "mpirun", NULL, false},
+	[LINT_GPUMAP] = {"gpumap run", "gpumap", NULL, false},
+	[LINT_ACCELERATE] = {"accelerate", "accelerate", "accelerate.commands.launch", false},
 	[LINT_DEEPSPEED] = {"deepspeed", "deepspeed", "deepspeed.launcher.runner", true},
 };
 

@@ -53,7 +53,7 @@ PyObject *text_for_print(PyObject *text)
 static const char *keep(PyObject *text, PyObject *kept)
 {
 	HELD *taken = text;
-	HELD *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape") : NULL;
+	HELD *bytes = taken ? PyUnicode_AsEncodedString(taken, "utf-8", "surrogateescape") : NULL;
 	char *ret;
 
 	return bytes && PyBytes_AsStringAndSize(bytes, &ret, NULL) == 0 &&

@@ -96,7 +96,12 @@ static json_t *settings(const struct exec *exec)
 
 static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_report *report)
 {
-	static const struct exec none = {.rank = {-1, -1, -1, -1, -1, -1}};
+	static const struct exec none = {.rank = {.rank = -1,
+						  .world_size = -1,
+						  .local_rank = -1,
+						  .local_size = -1,
+						  .node = -1,
+						  .nodes = -1}};
 	const struct job_rank *rank;
 	json_t *o;
 
