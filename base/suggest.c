@@ -98,7 +98,7 @@ int word_place(const char *words, struct span text)
 static bool has_capitals(struct span word)
 {
 	for (size_t i = 0; i < word.length; i++)
-		if (word.text[i] >= 'A' && word.text[i] <= 'Z')
+		if (is_upper(word.text[i]))
 			return true;
 	return false;
 }

@@ -175,11 +175,6 @@ bool span_starts_any(struct span s, const char *words)
 	return false;
 }
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 bool span_has_any(struct span s, const char *words)
 {
 	for (; *words; words = word_after(words))

@@ -24,9 +24,29 @@ static inline bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+static inline bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+static inline char lower(char c)
+{
+	return is_upper(c) ? (char)(c + 32) : c;
+}
+
+static inline bool is_letter(char c)
+{
+	return lower(c) >= 'a' && lower(c) <= 'z';
+}
+
+static inline bool is_alphanumeric(char c)
+{
+	return is_digit(c) || is_letter(c);
+}
+
 static inline bool is_hex(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+	return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
 }
 
 #define NO_SPAN ((struct span){NULL, 0})

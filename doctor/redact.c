@@ -60,19 +60,14 @@ struct discreet discreet_names(struct facts *facts, bool all)
 	return names;
 }
 
-static bool is_of_word(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* The length of `name` at this place of a text, as a whole word; 0: it is not there. People join
  * names with others, as in "ada-x" and "ada_x". */
 static size_t word_here(const char *text, const char *at, const char *name)
 {
 	size_t length = name ? strlen(name) : 0;
 
-	if (!length || strncmp(at, name, length) != 0 || is_of_word(at[length]) ||
-	    (at > text && is_of_word(at[-1])))
+	if (!length || strncmp(at, name, length) != 0 || is_alphanumeric(at[length]) ||
+	    (at > text && is_alphanumeric(at[-1])))
 		return 0;
 	return length;
 }

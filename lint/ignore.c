@@ -15,11 +15,6 @@ static const char mark[] = "gpumap:", noqa[] = "noqa";
 
 /* --- finding the comments --------------------------------------------------------------- */
 
-static bool is_letter(char c)
-{
-	return (c | 32) >= 'a' && (c | 32) <= 'z';
-}
-
 /* The length of an id at the beginning of a text: GM007; 0: there is none. */
 static size_t id_length(struct span text)
 {
@@ -106,8 +101,7 @@ static bool skip_word(struct span *text, const char *word)
 {
 	if (!span_skip(text, word))
 		return false;
-	return !text->length ||
-	       !(is_letter(*text->text) || is_digit(*text->text) || *text->text == '_');
+	return !text->length || !(is_alphanumeric(*text->text) || *text->text == '_');
 }
 
 /* The comment whose mark `wanted` stands at `at` of a line; false: it is another text. */

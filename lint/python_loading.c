@@ -44,7 +44,7 @@ struct python_object loading_value(struct python_file *f, unsigned first, unsign
 		return o;
 	last = objects_last(python_path(f, chain, path));
 	/* A class by that name of any package; a function may return None. */
-	if (text_ends(last, "Sampler") && *last >= 'A' && *last <= 'Z') {
+	if (text_ends(last, "Sampler") && is_upper(*last)) {
 		o.kind = OBJECT_SAMPLER;
 		o.shuffles = is_sampler(path) && !python_hides_arguments(f, end) &&
 			     argument_is(f, end, "shuffle", 3, "True", true);

@@ -31,7 +31,7 @@ static void step_break(struct python_text *p)
 
 static bool begins_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80);
+	return is_letter(c) || c == '_' || (c & 0x80);
 }
 
 bool python_in_name(char c)

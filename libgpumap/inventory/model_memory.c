@@ -108,16 +108,6 @@ static const struct {
 	"dgxs " \
 	"fhhl blackwell server workstation edition max q tensor core accelerator"
 
-static bool is_part(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 /* Whether the text after a model leaves its memory unchanged: "-SXM4-80GB" does; " Ti", " Laptop
  * GPU" and a virtual GPU's "-8Q" do not. */
 static bool is_same_model(const char *rest)
@@ -126,7 +116,7 @@ static bool is_same_model(const char *rest)
 		struct span word = {rest, 0};
 		size_t digits = strspn(rest, "0123456789");
 
-		while (is_part(rest[word.length]))
+		while (is_alphanumeric(rest[word.length]))
 			word.length++;
 		rest += word.length ? word.length : 1;
 		if (word.length && !span_among(word, PLAIN_WORDS) &&
@@ -142,11 +132,11 @@ static bool is_model(const char *name, const char *model)
 	for (const char *begin = name; *begin; begin++) {
 		const char *n = begin, *m = model;
 
-		if (begin > name && is_part(begin[-1]))
+		if (begin > name && is_alphanumeric(begin[-1]))
 			continue;
 		for (; *m && (lower(*n) == lower(*m) || *m == ' '); m++)
 			n += lower(*n) == lower(*m) || *n == '-' || *n == '_';
-		if (!*m && !is_part(*n) && is_same_model(n))
+		if (!*m && !is_alphanumeric(*n) && is_same_model(n))
 			return true;
 	}
 	return false;
@@ -159,8 +149,10 @@ static int named_size(const char *name)
 		size_t digits = strspn(c, "0123456789");
 		const char *unit = c + digits + (digits && c[digits] == ' ');
 
-		if (digits && digits < 5 && (c == name || !is_part(c[-1])) && lower(*unit) == 'g' &&
-		    (!is_part(unit[1]) || (lower(unit[1]) == 'b' && !is_part(unit[2]))))
+		if (digits && digits < 5 && (c == name || !is_alphanumeric(c[-1])) &&
+		    lower(*unit) == 'g' &&
+		    (!is_alphanumeric(unit[1]) ||
+		     (lower(unit[1]) == 'b' && !is_alphanumeric(unit[2]))))
 			return (int)span_number((struct span){c, digits}, INT32_MAX);
 	}
 	return 0;

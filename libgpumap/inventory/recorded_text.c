@@ -88,7 +88,7 @@ void recorded_foreign(struct recorded *r, const char *fix, const char *format, .
 
 void recorded_nomem(struct recorded *r)
 {
-	if (r->code != GPUMAP_ENOMEM)
+	if (r->code == GPUMAP_OK)
 		r->code = report_nomem(r->report);
 }
 

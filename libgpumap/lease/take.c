@@ -233,12 +233,16 @@ static int begin(struct taking *t, gpumap_claim *own, const gpumap_claim *claim)
 			      : r;
 }
 
+#define BEGUN(r) \
+	{ \
+		.report = (r), .folder = NO_FOLDER, .watch = -1, .gate = -1, .ticket = -1 \
+	}
+
 EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 			     int (*waits)(const char *text, void *data), void *data,
 			     gpumap_report *report)
 {
-	struct taking t = {
-		.report = report, .folder = NO_FOLDER, .watch = -1, .gate = -1, .ticket = -1};
+	struct taking t = BEGUN(report);
 	gpumap_claim own;
 	int r;
 
@@ -261,16 +265,13 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 				gpumap_report *report)
 {
-	struct taking t = {.report = report,
-			   .folder = NO_FOLDER,
-			   .preview = true,
-			   .watch = -1,
-			   .gate = -1,
-			   .ticket = -1};
+	struct taking t = BEGUN(report);
 	gpumap_claim own;
 	bool got = false;
-	int r = begin(&t, &own, claim);
+	int r;
 
+	t.preview = true;
+	r = begin(&t, &own, claim);
 	if (r == GPUMAP_OK)
 		r = taking_try(&t, &got);
 	if (r == GPUMAP_OK && !got)

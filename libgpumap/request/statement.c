@@ -38,8 +38,7 @@ static size_t identifier(const char *text)
 {
 	size_t n = 0;
 
-	while (text[n] == '_' || (text[n] >= 'A' && text[n] <= 'Z') ||
-	       (text[n] >= 'a' && text[n] <= 'z') || (n && is_digit(text[n])))
+	while (text[n] == '_' || is_letter(text[n]) || (n && is_digit(text[n])))
 		n++;
 	return n;
 }

@@ -66,8 +66,7 @@ static int malformed(struct reader *reader, size_t from, const char *fix, const 
 
 bool host_byte(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-	       c == '_' || c == '.';
+	return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
 }
 
 int host_add(struct hostlist *list, struct span name, int64_t slots, const char *origin,
