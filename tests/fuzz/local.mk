@@ -12,7 +12,7 @@ fuzz_trainer = kernels/scaler.c \
 	trainer/base/error.c \
 	trainer/model/layer_tables.c \
 	trainer/optim/clip.c trainer/optim/optimizer.c trainer/optim/update.c \
-	trainer/place/place_query.c trainer/place/place.c trainer/place/run_name.c \
+	trainer/place/place_query.c trainer/place/place.c trainer/place/find_devices.c trainer/place/run_name.c \
 	trainer/settings/arguments.c trainer/settings/print_findings.c trainer/settings/help.c trainer/settings/rows.c \
 	trainer/settings/section.c trainer/settings/read_settings.c trainer/settings/settle.c trainer/settings/settle_burn.c \
 	trainer/settings/output_files.c \
