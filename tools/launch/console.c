@@ -85,7 +85,7 @@ static int open_logs(struct console *console)
 
 static void init_streams(struct console *console)
 {
-	for (size_t i = 0; i < console->count; i++) {
+	for (size_t i = 0; console->streams && i < console->count; i++) {
 		const struct launch_rank *rank = &console->launch->ranks[i / 2];
 		struct stream *s = &console->streams[i];
 
