@@ -26,7 +26,8 @@ python__gpumap_la_SOURCES = \
 	python/profile.c \
 	python/records.c \
 	python/values.c \
-	tools/job/cpus.c tools/pick/gpu_load.c tools/pick/lease_end.c tools/pick/lease_here.c tools/cli/machine.c tools/cli/which_machine.c
+	tools/job/cpus.c tools/pick/gpu_load.c tools/pick/lease_end.c tools/pick/lease_here.c tools/pick/lease_limits.c \
+	tools/cli/machine.c tools/cli/which_machine.c
 python__gpumap_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/python -I$(top_srcdir)/tools $(PYTHON_CPPFLAGS)
 # Python takes texts that it never changes as char *.
 python__gpumap_la_CFLAGS = $(AM_CFLAGS) -Wno-write-strings
