@@ -28,10 +28,7 @@ static json_t *escaped(const char *s)
 
 void json_put(json_t **object, const char *key, json_t *value)
 {
-	json_t *name = json_text(key);
-
-	keep(object, json_object_set_new(*object, json_string_value(name), value));
-	json_decref(name);
+	keep(object, json_object_set_new(*object, key, value));
 }
 
 void json_push(json_t **array, json_t *value)

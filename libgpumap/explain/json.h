@@ -17,7 +17,7 @@ struct json_member {
 /* Without memory, or for a number that JSON does not have, a value is NULL, and so is what it is
  * added to. */
 
-/* Adds `value`, which is taken over. A key that is not UTF-8 is escaped as json_text(). */
+/* Adds `value`, which is taken over. The key is UTF-8. */
 void json_put(json_t **object, const char *key, json_t *value);
 void json_push(json_t **array, json_t *value);
 /* Adds the values of `more`, an array that is taken over. */

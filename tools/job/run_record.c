@@ -63,6 +63,15 @@ static const char *same_name(char *const *envp, const char *entry)
 
 enum { MAX_NAME = 256 };
 
+/* A name may hold any bytes. */
+static void put_variable(json_t **object, const char *variable, json_t *value)
+{
+	json_t *name = json_text(FORMAT("%.*s", (int)strcspn(variable, "="), variable));
+
+	json_put(object, json_string_value(name), value);
+	json_decref(name);
+}
+
 /* The variables of the first rank that differ from the shell's. The rest is the user's own and may
  * be secret. */
 static json_t *difference_json(const struct record *record)
@@ -75,13 +84,13 @@ static json_t *difference_json(const struct record *record)
 		size_t length = strcspn(*e, "=");
 
 		if (!text_same(same_name(environ, *e), *e) && length < MAX_NAME && (*e)[length])
-			json_put(&o, FORMAT("%.*s", (int)length, *e), json_text(*e + length + 1));
+			put_variable(&o, *e, json_text(*e + length + 1));
 	}
 	for (char **e = environ; envp && *e; e++) {
 		size_t length = strcspn(*e, "=");
 
 		if (!same_name(envp, *e) && length < MAX_NAME)
-			json_put(&o, FORMAT("%.*s", (int)length, *e), json_null());
+			put_variable(&o, *e, json_null());
 	}
 	return o;
 }
