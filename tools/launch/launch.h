@@ -96,7 +96,7 @@ struct launch {
 	const int *held;
 
 	/* Names of variables, ended by NULL: while the ranks run, every user can see these of each
-	 * rank, in the command line of the guard (published_ranks.h). NULL: none. */
+	 * rank, in the command line of the guard (guard_command_line.h). NULL: none. */
 	const char *const *shown;
 
 	/* Called before each start with the number of restarts so far, so that the caller can set
