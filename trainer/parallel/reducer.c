@@ -81,7 +81,7 @@ bool reducer_open(struct reducer **ret, const struct reducer_options *options,
 		reducer_close(r);
 		return train_fail(
 			error, TRAIN_FAILED,
-			"no thread can be started to reduce gradients; write --overlap no");
+			"cannot start the thread that reduces gradients; write --overlap no");
 	}
 	*ret = r;
 	return true;

@@ -185,7 +185,8 @@ bool stop_open(struct train_error *error)
 	if (failed)
 		return train_fail(
 			error, TRAIN_FAILED,
-			"no thread can be started to wait for signals: %s; raise ulimit -u",
+			"cannot start the thread that waits for signals: %s; raise the limit "
+			"of processes (ulimit -u) or free memory",
 			strerror(failed));
 	pthread_detach(thread);
 	train_device_listener(note, forget);

@@ -19,7 +19,7 @@ TRIED = 60  # of a run's allocations, if not all
 LIMIT = 1 << 20  # allocations of no run are that many
 ENDS = "gpumap-train: out of memory"
 # What else has no memory: what the user chose the size of, a thread. OpenMP and oneDNN end the process themselves.
-SAYS = re.compile(r"gpumap-train: .*([Oo]ut of memory|[Cc]annot allocate memory|cannot start thread)|libgomp: ")
+SAYS = re.compile(r"gpumap-train: .*([Oo]ut of memory|[Cc]annot allocate memory|cannot start (the )?thread)|libgomp: ")
 THROWN = "std::bad_alloc"
 RUNS = {
     "a run with all files": "--checkpoint folder --checkpoint-every 1 --metrics m.jsonl --plot p.svg --profile-steps 1 "
@@ -120,9 +120,9 @@ def main():
     draw = random.Random(seed)
     for number, (name, words) in enumerate(NAMES.items(), 1):
         wrong = try_run(program, name, words, draw)
-        for line in (wrong or "").splitlines():
-            print("#", line)
         print("not ok" if wrong else "ok", number, "-", name, flush=True)
+        for line in (wrong or "").splitlines():
+            print("#", line, flush=True)
     return 0
 
 
