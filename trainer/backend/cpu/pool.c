@@ -43,15 +43,27 @@ SIMD_BODY void consider(bool half, int lanes, const void *input, int64_t at, int
 	}
 }
 
-/* Reduces the window at input `in` to output `out`, for some channels. Bytes may alias any object
- * and so prevent vectorizing; therefore they are kept in a local array. */
+/* Bytes may alias any object and so prevent vectorizing; therefore they are kept in a local array.
+ */
+SIMD_BODY void write_chosen(bool half, int lanes, const struct pass *p, int64_t out,
+			    const float *max, const int32_t *best)
+{
+	uint8_t chosen[LANES];
+
+	for (int l = 0; l < lanes; l++)
+		set(half, p->write, out + l, max[l]);
+	for (int l = 0; l < lanes; l++)
+		chosen[l] = (uint8_t)best[l];
+	memcpy(p->chosen + out, chosen, (size_t)lanes);
+}
+
+/* Reduces the window at input `in` to output `out`, for some channels. */
 SIMD_BODY void window_forward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
 			      int64_t out)
 {
 	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
 	float max[LANES];
 	int32_t best[LANES] = {0};
-	uint8_t chosen[LANES];
 
 	for (int l = 0; l < lanes; l++)
 		max[l] = cpu_get(half, p->input, in + l);
@@ -64,21 +76,15 @@ SIMD_BODY void window_forward(bool half, int kernel, int lanes, const struct pas
 			consider(half, lanes, p->input, in + k / kernel * row + k % kernel * inner,
 				 k, max, best);
 	}
-	for (int l = 0; l < lanes; l++)
-		set(half, p->write, out + l, max[l]);
-	for (int l = 0; l < lanes; l++)
-		chosen[l] = (uint8_t)best[l];
-	memcpy(p->chosen + out, chosen, (size_t)lanes);
+	write_chosen(half, lanes, p, out, max, best);
 }
 
-SIMD_BODY void window_backward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
-			       int64_t out)
+/* The gradients of outputs, and which place of its window each has chosen. */
+SIMD_BODY void read_gradient(bool half, int lanes, const struct pass *p, int64_t out,
+			     float *gradient, int32_t *chosen)
 {
-	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
 	bool relu = p->pool->relu_backward;
-	float gradient[LANES];
 	uint8_t bytes[LANES];
-	int32_t chosen[LANES];
 
 	memcpy(bytes, p->chosen + out, (size_t)lanes);
 	for (int l = 0; l < lanes; l++)
@@ -87,6 +93,16 @@ SIMD_BODY void window_backward(bool half, int kernel, int lanes, const struct pa
 		gradient[l] = cpu_get(half, p->output_gradient, out + l);
 	for (int l = 0; relu && l < lanes; l++)
 		gradient[l] = cpu_get(half, p->output, out + l) > 0.0f ? gradient[l] : 0.0f;
+}
+
+SIMD_BODY void window_backward(bool half, int kernel, int lanes, const struct pass *p, int64_t in,
+			       int64_t out)
+{
+	int64_t inner = p->pool->inner, row = p->pool->in_width * inner;
+	float gradient[LANES];
+	int32_t chosen[LANES];
+
+	read_gradient(half, lanes, p, out, gradient, chosen);
 	for (int i = 0; i < kernel; i++)
 		for (int j = 0; j < kernel; j++)
 			for (int l = 0; l < lanes; l++)
@@ -202,7 +218,6 @@ SIMD_BODY void reduce(bool half, int lanes, const struct pass *p, int64_t plane,
 	int first = (int)(rows.first * pool->kernel + columns.first);
 	float max[LANES];
 	int32_t best[LANES];
-	uint8_t chosen[LANES];
 
 	for (int l = 0; l < lanes; l++) {
 		max[l] = -INFINITY;
@@ -213,28 +228,16 @@ SIMD_BODY void reduce(bool half, int lanes, const struct pass *p, int64_t plane,
 			consider(half, lanes, p->input,
 				 ((row + i) * pool->in_width + column + j) * pool->inner + channel,
 				 (int)(i * pool->kernel + j), max, best);
-	for (int l = 0; l < lanes; l++)
-		set(half, p->write, out + channel + l, max[l]);
-	for (int l = 0; l < lanes; l++)
-		chosen[l] = (uint8_t)best[l];
-	memcpy(p->chosen + out + channel, chosen, (size_t)lanes);
+	write_chosen(half, lanes, p, out + channel, max, best);
 }
 
 /* Adds the gradients of outputs whose input is place k of their window. */
 SIMD_BODY void gather(bool half, int lanes, const struct pass *p, int64_t out, int k, float *sum)
 {
-	bool relu = p->pool->relu_backward;
 	float gradient[LANES];
-	uint8_t bytes[LANES];
 	int32_t chosen[LANES];
 
-	memcpy(bytes, p->chosen + out, (size_t)lanes);
-	for (int l = 0; l < lanes; l++)
-		chosen[l] = bytes[l];
-	for (int l = 0; l < lanes; l++)
-		gradient[l] = cpu_get(half, p->output_gradient, out + l);
-	for (int l = 0; relu && l < lanes; l++)
-		gradient[l] = cpu_get(half, p->output, out + l) > 0.0f ? gradient[l] : 0.0f;
+	read_gradient(half, lanes, p, out, gradient, chosen);
 	for (int l = 0; l < lanes; l++)
 		sum[l] += chosen[l] == k ? gradient[l] : 0.0f;
 }
