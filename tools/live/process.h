@@ -6,6 +6,8 @@
 
 #include "base.h"
 
+enum { MAX_ABOVE = 1000 }; /* parents of a process that are looked at */
+
 /* Whether it has ended, even if its parent has not collected it. */
 bool process_ended(int pid);
 /* Whether it is a process of gpumap that can be seen: a run, a guard. */

@@ -26,7 +26,6 @@
 #include "text.h"
 
 enum {
-	MAX_ABOVE = 1000,
 	CLOCK_SLACK = 2, /* seconds by which two clocks may differ, after rounding */
 	OWN_CHILD = 2    /* seconds after its start in which an init starts its program */
 };
@@ -156,15 +155,11 @@ static int top_of(int pid, const char *run)
 		CLEANUP(process_text_free) struct process_text text = {0};
 		const char *other;
 		int parent = process_parent(pid);
-		bool same;
 
-		if (parent <= 0)
-			return pid;
-		if (!process_text_read(&text, parent))
+		if (parent <= 0 || !process_text_read(&text, parent))
 			return pid;
 		other = process_variable(&text, RUN_ID);
-		same = other && streq(other, run);
-		if (!same)
+		if (!other || !streq(other, run))
 			return pid;
 		pid = parent;
 	}

@@ -17,8 +17,6 @@
 
 #define LINK "/memfd:" RUN_LIVE_NAME
 
-enum { MAX_ABOVE = 1000 };
-
 /* Opens the file of the run that the process has open; -1: it has none, or may not be looked at. */
 static int open_live(int pid)
 {

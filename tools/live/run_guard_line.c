@@ -11,7 +11,7 @@
 #include "readfile.h"
 #include "text.h"
 
-enum { MAX_ABOVE = 1000, MAX_BYTES = 4 << 20 /* for thousands of ranks */ };
+enum { MAX_BYTES = 4 << 20 /* for thousands of ranks */ };
 
 /* The part of a rank: *size bytes, with the NULs. NULL: it is not there. */
 static const char *find_rank(const char *text, size_t all, int64_t number, size_t *size)

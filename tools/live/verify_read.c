@@ -17,7 +17,7 @@
 #include "resolve/mapping.h"
 #include "text.h"
 
-enum { MAX_ABOVE = 1000, NS_PER_S = 1000000000 };
+enum { NS_PER_S = 1000000000 };
 
 const char *const verify_variables[] = {
 	[VERIFY_VISIBLE] = "CUDA_VISIBLE_DEVICES", [VERIFY_ORDER] = "CUDA_DEVICE_ORDER"};
