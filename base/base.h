@@ -19,6 +19,14 @@
 		size_t place_ = (size_t)(place); \
 		place_ < ARRAY_SIZE(texts_) ? texts_[place_] : NULL; \
 	})
+/* The same for a number, of a list of NUMBERED(attribute) = number; -1: it has none there. */
+#define NUMBERED(attribute) [(attribute)-100]
+#define NUMBER_AT(attribute, ...) \
+	__extension__({ \
+		const int64_t numbers_[] = {__VA_ARGS__}; \
+		size_t place_ = (size_t)(attribute)-100; \
+		place_ < ARRAY_SIZE(numbers_) ? numbers_[place_] : -1; \
+	})
 #define MUST_CHECK __attribute__((warn_unused_result))
 
 /* Marks a public function; everything else is hidden. */

@@ -234,16 +234,9 @@ EXPORT int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
 {
 	if (!inventory)
 		return -1;
-	switch (attr) {
-	case GPUMAP_INVENTORY_ASSUMED:
-		return inventory->assumed;
-	case GPUMAP_INVENTORY_PARTIAL:
-		return inventory->partial;
-	case GPUMAP_INVENTORY_USAGE:
-		return inventory->usage;
-	default:
-		return -1;
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_INVENTORY_ASSUMED) = inventory->assumed,
+			 NUMBERED(GPUMAP_INVENTORY_PARTIAL) = inventory->partial,
+			 NUMBERED(GPUMAP_INVENTORY_USAGE) = inventory->usage);
 }
 
 EXPORT const char *gpumap_device_str(const gpumap_device *device, enum gpumap_device_str_attr attr)
@@ -263,24 +256,24 @@ EXPORT int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device
 {
 	if (!device)
 		return -1;
-	switch (attr) {
-	case GPUMAP_DEVICE_INDEX:
-		return device->gpu->index;
-	case GPUMAP_DEVICE_MEMORY:
-		return device->memory;
-	case GPUMAP_DEVICE_MINOR:
-		return device->gpu->minor;
-	case GPUMAP_DEVICE_MIG_ENABLED:
-		return device->gpu->mig_enabled;
-	case GPUMAP_DEVICE_MIG_GI:
-		return device->gi;
-	case GPUMAP_DEVICE_MIG_CI:
-		return device->ci;
-	case GPUMAP_DEVICE_PHYSICAL:
-		return device->physical;
-	default:
-		return usage_int(device, attr);
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_DEVICE_INDEX) = device->gpu->index,
+			 NUMBERED(GPUMAP_DEVICE_MEMORY) = device->memory,
+			 NUMBERED(GPUMAP_DEVICE_MINOR) = device->gpu->minor,
+			 NUMBERED(GPUMAP_DEVICE_MIG_ENABLED) = device->gpu->mig_enabled,
+			 NUMBERED(GPUMAP_DEVICE_MIG_GI) = device->gi,
+			 NUMBERED(GPUMAP_DEVICE_MIG_CI) = device->ci,
+			 NUMBERED(GPUMAP_DEVICE_PHYSICAL) = device->physical,
+			 NUMBERED(GPUMAP_DEVICE_MEMORY_USED) = device->used,
+			 NUMBERED(GPUMAP_DEVICE_MEMORY_FREE) = device->free,
+			 NUMBERED(GPUMAP_DEVICE_MEMORY_RESERVED) = device->reserved,
+			 NUMBERED(GPUMAP_DEVICE_UTILIZATION) = device->utilization,
+			 NUMBERED(GPUMAP_DEVICE_TEMPERATURE) = device->gpu->temperature,
+			 NUMBERED(GPUMAP_DEVICE_COMPUTE_MODE) = device->gpu->compute_mode,
+			 NUMBERED(GPUMAP_DEVICE_PROCESSES_COMPLETE) =
+				 device->listed == LISTED_UNKNOWN ? -1
+								  : device->listed == LISTED_ALL,
+			 NUMBERED(GPUMAP_DEVICE_MEMORY_HIDDEN) =
+				 attr == GPUMAP_DEVICE_MEMORY_HIDDEN ? usage_hidden(device) : -1);
 }
 
 EXPORT size_t gpumap_device_mig_count(const gpumap_device *device)

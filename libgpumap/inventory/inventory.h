@@ -200,8 +200,8 @@ int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *rep
 int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report);
 /* Makes the usage of a copy of a device unknown, and frees nothing. */
 void usage_forget(gpumap_device *copy);
-/* gpumap_device_int() of the usage. */
-int64_t usage_int(const gpumap_device *device, enum gpumap_device_int_attr attr);
+/* The memory in use less that of the processes; -1: not known. */
+int64_t usage_hidden(const gpumap_device *device);
 /* Sorts the processes of a GPU, and finds those of each instance. */
 void usage_finish(gpumap_device *gpu);
 

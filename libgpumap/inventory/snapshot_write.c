@@ -250,17 +250,14 @@ EXPORT int gpumap_inventory_save(const gpumap_inventory *inventory, const char *
 				 gpumap_report *report)
 {
 	CLEANUP(strbuf_free) struct strbuf text = {0};
-	int r, limit;
+	int limit;
 	const char *too_long = snapshot_write(&text, inventory, &limit);
 
 	if (text.failed)
-		r = report_nomem(report);
-	else if (too_long)
-		r = report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
-				"cannot save the inventory: '%s' is longer than %d bytes", too_long,
-				limit);
-	else
-		r = write_file(path, (struct span){text.text, text.length}, "the inventory",
-			       report);
-	return r;
+		return report_nomem(report);
+	if (too_long)
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = path),
+				   "cannot save the inventory: '%s' is longer than %d bytes",
+				   too_long, limit);
+	return write_file(path, (struct span){text.text, text.length}, "the inventory", report);
 }

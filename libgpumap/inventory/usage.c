@@ -137,8 +137,7 @@ void usage_finish(gpumap_device *gpu)
 	}
 }
 
-/* The memory in use less that of the processes; -1: not known. */
-static int64_t hidden_memory(const gpumap_device *device)
+int64_t usage_hidden(const gpumap_device *device)
 {
 	int64_t left = device->used;
 
@@ -150,30 +149,6 @@ static int64_t hidden_memory(const gpumap_device *device)
 		left -= p->memory < left ? p->memory : left;
 	}
 	return left;
-}
-
-int64_t usage_int(const gpumap_device *device, enum gpumap_device_int_attr attr)
-{
-	switch (attr) {
-	case GPUMAP_DEVICE_MEMORY_USED:
-		return device->used;
-	case GPUMAP_DEVICE_MEMORY_FREE:
-		return device->free;
-	case GPUMAP_DEVICE_MEMORY_RESERVED:
-		return device->reserved;
-	case GPUMAP_DEVICE_UTILIZATION:
-		return device->utilization;
-	case GPUMAP_DEVICE_TEMPERATURE:
-		return device->gpu->temperature;
-	case GPUMAP_DEVICE_COMPUTE_MODE:
-		return device->gpu->compute_mode;
-	case GPUMAP_DEVICE_PROCESSES_COMPLETE:
-		return device->listed == LISTED_UNKNOWN ? -1 : device->listed == LISTED_ALL;
-	case GPUMAP_DEVICE_MEMORY_HIDDEN:
-		return hidden_memory(device);
-	default:
-		return -1;
-	}
 }
 
 EXPORT int gpumap_device_process_count(const gpumap_device *device)
@@ -206,24 +181,13 @@ EXPORT int64_t gpumap_process_int(const gpumap_process *process, enum gpumap_pro
 {
 	if (!process)
 		return -1;
-	switch (attr) {
-	case GPUMAP_PROCESS_PID:
-		return process->pid;
-	case GPUMAP_PROCESS_MEMORY:
-		return process->memory;
-	case GPUMAP_PROCESS_UID:
-		return process->uid;
-	case GPUMAP_PROCESS_TYPES:
-		return process->types ? (int64_t)process->types : -1;
-	case GPUMAP_PROCESS_START_TIME:
-		return process->start;
-	case GPUMAP_PROCESS_MIG:
-		return process->mig;
-	case GPUMAP_PROCESS_VISIBLE:
-		return process->visible;
-	case GPUMAP_PROCESS_ACTIVE_TIME:
-		return process->active;
-	default:
-		return -1;
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_PROCESS_PID) = process->pid,
+			 NUMBERED(GPUMAP_PROCESS_MEMORY) = process->memory,
+			 NUMBERED(GPUMAP_PROCESS_UID) = process->uid,
+			 NUMBERED(GPUMAP_PROCESS_TYPES) =
+				 process->types ? (int64_t)process->types : -1,
+			 NUMBERED(GPUMAP_PROCESS_START_TIME) = process->start,
+			 NUMBERED(GPUMAP_PROCESS_MIG) = process->mig,
+			 NUMBERED(GPUMAP_PROCESS_VISIBLE) = process->visible,
+			 NUMBERED(GPUMAP_PROCESS_ACTIVE_TIME) = process->active);
 }

@@ -17,18 +17,10 @@ EXPORT int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_att
 {
 	if (!plan)
 		return -1;
-	switch (attr) {
-	case GPUMAP_PLAN_ANSWERED:
-		return plan->answered;
-	case GPUMAP_PLAN_WORLD_SIZE:
-		return (int64_t)plan->world_size;
-	case GPUMAP_PLAN_HOSTS:
-		return (int64_t)plan->host_count;
-	case GPUMAP_PLAN_MASTER_PORT:
-		return plan->master_port;
-	default:
-		return -1;
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_PLAN_ANSWERED) = plan->answered,
+			 NUMBERED(GPUMAP_PLAN_WORLD_SIZE) = (int64_t)plan->world_size,
+			 NUMBERED(GPUMAP_PLAN_HOSTS) = (int64_t)plan->host_count,
+			 NUMBERED(GPUMAP_PLAN_MASTER_PORT) = plan->master_port);
 }
 
 /* The device where the rank lands. If that is not known, its only device. */
@@ -65,24 +57,13 @@ EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
 	if (!plan || !job_rank_at(plan, rank, &at))
 		return -1;
 	device = device_of(at.local);
-	switch (attr) {
-	case GPUMAP_RANK_NODE:
-		return at.node;
-	case GPUMAP_RANK_LOCAL_RANK:
-		return at.local_rank;
-	case GPUMAP_RANK_LOCAL_SIZE:
-		return at.local_size;
-	case GPUMAP_RANK_PHYSICAL:
-		return device ? device->physical : -1;
-	case GPUMAP_RANK_MIG:
-		return device ? device->mig : -1;
-	case GPUMAP_RANK_LOGICAL:
-		return at.local->logical;
-	case GPUMAP_RANK_THREADS:
-		return at.local->threads;
-	default:
-		return -1;
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_RANK_NODE) = at.node,
+			 NUMBERED(GPUMAP_RANK_LOCAL_RANK) = at.local_rank,
+			 NUMBERED(GPUMAP_RANK_LOCAL_SIZE) = at.local_size,
+			 NUMBERED(GPUMAP_RANK_PHYSICAL) = device ? device->physical : -1,
+			 NUMBERED(GPUMAP_RANK_MIG) = device ? device->mig : -1,
+			 NUMBERED(GPUMAP_RANK_LOGICAL) = at.local->logical,
+			 NUMBERED(GPUMAP_RANK_THREADS) = at.local->threads);
 }
 
 EXPORT int gpumap_plan_set_run(gpumap_plan *plan, const char *run, int port)

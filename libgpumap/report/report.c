@@ -115,16 +115,9 @@ EXPORT int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_fin
 {
 	if (!finding)
 		return -1;
-	switch (attr) {
-	case GPUMAP_FINDING_SEVERITY:
-		return findings[finding->id].severity;
-	case GPUMAP_FINDING_LINE:
-		return finding->line ? finding->line : -1;
-	case GPUMAP_FINDING_COLUMN:
-		return finding->column ? finding->column : -1;
-	default:
-		return -1;
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_FINDING_SEVERITY) = findings[finding->id].severity,
+			 NUMBERED(GPUMAP_FINDING_LINE) = finding->line ? finding->line : -1,
+			 NUMBERED(GPUMAP_FINDING_COLUMN) = finding->column ? finding->column : -1);
 }
 
 EXPORT const gpumap_finding *gpumap_finding_find(const char *id)

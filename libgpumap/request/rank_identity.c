@@ -325,20 +325,10 @@ EXPORT int64_t gpumap_request_identity_int(const gpumap_request *request,
 	if (!request)
 		return -1;
 	rank_identity_read(rows, request, NULL);
-	switch (attr) {
-	case GPUMAP_IDENTITY_RANK:
-		return rows[0].rank;
-	case GPUMAP_IDENTITY_WORLD_SIZE:
-		return rows[0].size;
-	case GPUMAP_IDENTITY_LOCAL_RANK:
-		return local_rank(request, &rows[0]);
-	case GPUMAP_IDENTITY_LOCAL_SIZE:
-		return rows[0].local_size;
-	case GPUMAP_IDENTITY_NODE_RANK:
-		return rows[0].node_rank;
-	case GPUMAP_IDENTITY_NODES:
-		return rows[0].nodes;
-	default:
-		return -1;
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_IDENTITY_RANK) = rows[0].rank,
+			 NUMBERED(GPUMAP_IDENTITY_WORLD_SIZE) = rows[0].size,
+			 NUMBERED(GPUMAP_IDENTITY_LOCAL_RANK) = local_rank(request, &rows[0]),
+			 NUMBERED(GPUMAP_IDENTITY_LOCAL_SIZE) = rows[0].local_size,
+			 NUMBERED(GPUMAP_IDENTITY_NODE_RANK) = rows[0].node_rank,
+			 NUMBERED(GPUMAP_IDENTITY_NODES) = rows[0].nodes);
 }

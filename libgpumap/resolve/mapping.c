@@ -26,14 +26,8 @@ EXPORT int64_t gpumap_mapping_int(const gpumap_mapping *mapping, enum gpumap_map
 {
 	if (!mapping)
 		return -1;
-	switch (attr) {
-	case GPUMAP_MAPPING_ANSWERED:
-		return mapping->answered;
-	case GPUMAP_MAPPING_ENDED_ENTRY:
-		return mapping->ended_entry;
-	default:
-		return -1;
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_MAPPING_ANSWERED) = mapping->answered,
+			 NUMBERED(GPUMAP_MAPPING_ENDED_ENTRY) = mapping->ended_entry);
 }
 
 EXPORT size_t gpumap_mapping_visible_count(const gpumap_mapping *mapping)
@@ -97,18 +91,12 @@ EXPORT int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_int
 {
 	if (!entry)
 		return -1;
-	switch (attr) {
-	case GPUMAP_ENTRY_LOGICAL:
-		return entry->logical;
-	case GPUMAP_ENTRY_PHYSICAL:
-		return entry_decided(entry) ? entry->candidates[0]->physical : -1;
-	case GPUMAP_ENTRY_CERTAINTY:
-		return entry->certainty;
-	case GPUMAP_ENTRY_MIG:
-		return entry_decided(entry) ? entry->candidates[0]->mig_position : -1;
-	default:
-		return -1;
-	}
+	return NUMBER_AT(attr, NUMBERED(GPUMAP_ENTRY_LOGICAL) = entry->logical,
+			 NUMBERED(GPUMAP_ENTRY_PHYSICAL) =
+				 entry_decided(entry) ? entry->candidates[0]->physical : -1,
+			 NUMBERED(GPUMAP_ENTRY_CERTAINTY) = entry->certainty,
+			 NUMBERED(GPUMAP_ENTRY_MIG) =
+				 entry_decided(entry) ? entry->candidates[0]->mig_position : -1);
 }
 
 EXPORT size_t gpumap_entry_candidate_count(const gpumap_entry *entry)
