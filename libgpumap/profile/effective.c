@@ -11,14 +11,8 @@ const struct setting *profile_decides(const gpumap_profile *profile, enum profil
 
 	if (option->text || variable->text)
 		return option->text ? option : variable;
-	if (profile_key(key)->in == SECTION_PROGRAM) {
-		const struct setting *program =
-			profile_decides(profile, PKEY_PROFILE_program, place);
-		const char *name = program ? profile_value(profile, program) : "";
-		size_t i = profile_find(profile, SECTION_PROGRAM, span_of(name));
-
-		return i == NONE ? NULL : section_setting(&profile->sections[i], key);
-	}
+	if (profile_key(key)->in == SECTION_PROGRAM)
+		return program_setting(profile, key, place);
 	found = override_setting(profile, key, place);
 	for (size_t i = 0; !found && i < profile->depth; i++)
 		found = section_setting(&profile->sections[profile->chain[i]], key);

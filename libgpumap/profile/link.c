@@ -76,10 +76,9 @@ static void link_override(struct link *l, const gpumap_section *section)
 
 static void link_program(struct link *l, const gpumap_section *section)
 {
-	const struct setting *program = section_setting(section, PKEY_PROFILE_program);
+	const struct setting *program = program_unknown(l->profile, section);
 
-	if (program && *program->text && !expand_has_variable(span_of(program->text)) &&
-	    profile_find(l->profile, SECTION_PROGRAM, span_of(program->text)) == NONE)
+	if (program)
 		missing(l, SECTION_PROGRAM, span_of(program->text), program);
 }
 

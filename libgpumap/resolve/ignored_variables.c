@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules L2, L3 and L5: variables that are seen but decide nothing. */
+/* Rules L2, L3, L5 and S4: variables and statements that are seen but decide nothing. */
 #include "resolve/resolve.h"
 
 #include "request/rank_identity.h"
@@ -183,6 +183,60 @@ static void rank_unused(struct resolver *resolver)
 		   "%s=%lld, rank %lld of %lld: this is the answer for a program that uses cuda:0",
 		   variable_name(rows[0].local_variable), (long long)rows[0].local_rank,
 		   (long long)rows[0].rank, (long long)rows[0].size);
+}
+
+/* Changes that come too late (rule S4). */
+static void report_late(struct resolver *resolver)
+{
+	const gpumap_request *request = resolver->request;
+
+	for (size_t i = 0; i < request->count; i++) {
+		const struct statement *s = &request->statements[i];
+		enum variable variable = s->variable == VARIABLE_COUNT
+						 ? dialect_variable(resolver->dialect)
+						 : s->variable;
+		gpumap_step *step;
+
+		if (s->source != SOURCE_AFTER_INIT)
+			continue;
+		step = step_add(resolver, "S4", s->origin,
+				arena_printf(resolver->arena,
+					     "%s changed after CUDA was initialised: no effect",
+					     variable_name(variable)));
+		step_lose(resolver, step, source_name(s->source),
+			  arena_strdup(resolver->arena,
+				       s->value ? QUOTE(span_of(s->value)) : "unset"));
+		report_add(resolver->report, FINDING_TOO_LATE,
+			   ABOUT(.rule = "S4", .origin = s->origin,
+				 .fix = "set it before the first CUDA call, best before the start"),
+			   "%s=%s has no effect in this process", variable_name(variable),
+			   s->value ? QUOTE(span_of(s->value)) : "(unset)");
+	}
+}
+
+/* Reports statements about a variable that this dialect never reads. Variables of the environment
+ * are not the user's statements, and are not reported. */
+static void report_unread(struct resolver *resolver)
+{
+	const gpumap_request *request = resolver->request;
+
+	for (size_t i = 0; i < request->count; i++) {
+		const struct statement *s = &request->statements[i];
+
+		if (s->source != SOURCE_ENVIRONMENT && s->variable < VARIABLE_NVIDIA_VISIBLE &&
+		    !dialect_reads(resolver->dialect, s->variable))
+			report_add(resolver->report, FINDING_IGNORED_KEY,
+				   ABOUT(.rule = "H1", .origin = s->origin,
+					 .fix = "choose who reads it: --dialect"),
+				   "%s is not read in dialect %s", variable_name(s->variable),
+				   request_dialect_name(request));
+	}
+}
+
+void ignored_statements_report(struct resolver *resolver)
+{
+	report_late(resolver);
+	report_unread(resolver);
 }
 
 void hints_report(struct resolver *resolver)

@@ -93,6 +93,13 @@ int ranks_finish(struct resolver *resolver);
 #define NO_LIST_GIVEN "no list is given: every device"
 
 int sources_resolve(struct resolver *resolver);
+/* Whether the statement is from the source, and about the variable. */
+bool statement_applies(const struct resolver *resolver, const struct statement *s,
+		       enum source source, enum variable variable);
+/* Refuses a statement beside --visible. */
+int exclusive_statements_check(struct resolver *resolver, enum variable variable);
+/* Reports changes that come too late, and variables that the dialect never reads. */
+void ignored_statements_report(struct resolver *resolver);
 /* Applies the launcher's changes to the list, and to CUDA_DEVICE_ORDER. */
 void launcher_rewrite(struct resolver *resolver, struct effective *list);
 void launcher_order(struct resolver *resolver, struct effective *order);

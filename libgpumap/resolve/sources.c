@@ -2,51 +2,14 @@
 /* Rules S: of several statements about one variable, the last before cuInit wins. */
 #include "resolve/resolve.h"
 
-/* Whether the statements about `variable` apply at this moment. */
-static bool applies(const struct resolver *resolver, const struct statement *s, enum source source,
-		    enum variable variable)
+bool statement_applies(const struct resolver *resolver, const struct statement *s,
+		       enum source source, enum variable variable)
 {
 	enum variable about = s->variable;
 
 	if (about == VARIABLE_COUNT)
 		about = dialect_variable(resolver->dialect);
 	return s->source == source && about == variable;
-}
-
-static int excluded(struct resolver *resolver, const struct statement *final, const char *other,
-		    const char *fix)
-{
-	return report_fail(resolver->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-			   ABOUT(.rule = "S2", .origin = final->origin, .fix = fix),
-			   "%scannot be combined with %s", final->origin ? "" : "visible ", other);
-}
-
-/* --visible is the final value: a second statement beside it would be a contradiction. */
-static int check_exclusive(struct resolver *resolver, enum variable variable)
-{
-	const struct statement *final = NULL, *other = NULL;
-	const gpumap_request *request = resolver->request;
-
-	for (size_t i = 0; i < request->count; i++) {
-		const struct statement *s = &request->statements[i];
-
-		if (applies(resolver, s, SOURCE_VISIBLE, variable))
-			final = s;
-		for (int source = SOURCE_PREFIX; source <= SOURCE_IN_CODE; source++)
-			if (applies(resolver, s, (enum source)source, variable))
-				other = s;
-	}
-	if (final && other)
-		return excluded(resolver, final,
-				other->origin ? other->origin : source_name(other->source),
-				"it already is the final list; leave one of the two out");
-	if (final && variable == VARIABLE_CUDA_VISIBLE && request->values[KEY_launcher])
-		return excluded(resolver, final,
-				request->origins[KEY_launcher] ? request->origins[KEY_launcher]
-							       : "launcher",
-				"it already is the final list; write --prefix, the list that the "
-				"launcher finds");
-	return GPUMAP_OK;
 }
 
 /* A value for a loser or a step; long ones are cut. */
@@ -179,66 +142,20 @@ static int resolve_variable(struct resolver *resolver, enum variable variable)
 {
 	const gpumap_request *request = resolver->request;
 	struct timeline time = {0};
-	int r = check_exclusive(resolver, variable);
+	int r = exclusive_statements_check(resolver, variable);
 
 	for (int source = 0; r == GPUMAP_OK && source < SOURCE_AFTER_INIT; source++) {
 		if (source == SOURCE_LAUNCHER)
 			play_launcher(resolver, &time, variable);
 		for (size_t i = 0; i < request->count; i++)
-			if (applies(resolver, &request->statements[i], (enum source)source,
-				    variable))
+			if (statement_applies(resolver, &request->statements[i],
+					      (enum source)source, variable))
 				play(resolver, &time, &request->statements[i]);
 	}
 	resolver->effective[variable] = time.now;
 	if (r == GPUMAP_OK && !resolver->arena->failed)
 		explain_winner(resolver, &time, variable);
 	return r;
-}
-
-/* Changes that come too late (rule S4). */
-static void report_late(struct resolver *resolver)
-{
-	const gpumap_request *request = resolver->request;
-
-	for (size_t i = 0; i < request->count; i++) {
-		const struct statement *s = &request->statements[i];
-		enum variable variable = s->variable == VARIABLE_COUNT
-						 ? dialect_variable(resolver->dialect)
-						 : s->variable;
-		gpumap_step *step;
-
-		if (s->source != SOURCE_AFTER_INIT)
-			continue;
-		step = step_add(resolver, "S4", s->origin,
-				arena_printf(resolver->arena,
-					     "%s changed after CUDA was initialised: no effect",
-					     variable_name(variable)));
-		step_lose(resolver, step, source_name(s->source), shown(resolver, s->value));
-		report_add(resolver->report, FINDING_TOO_LATE,
-			   ABOUT(.rule = "S4", .origin = s->origin,
-				 .fix = "set it before the first CUDA call, best before the start"),
-			   "%s=%s has no effect in this process", variable_name(variable),
-			   s->value ? QUOTE(span_of(s->value)) : "(unset)");
-	}
-}
-
-/* Reports statements about a variable that this dialect never reads. Variables of the environment
- * are not the user's statements, and are not reported. */
-static void report_unread(struct resolver *resolver)
-{
-	const gpumap_request *request = resolver->request;
-
-	for (size_t i = 0; i < request->count; i++) {
-		const struct statement *s = &request->statements[i];
-
-		if (s->source != SOURCE_ENVIRONMENT && s->variable < VARIABLE_NVIDIA_VISIBLE &&
-		    !dialect_reads(resolver->dialect, s->variable))
-			report_add(resolver->report, FINDING_IGNORED_KEY,
-				   ABOUT(.rule = "H1", .origin = s->origin,
-					 .fix = "choose who reads it: --dialect"),
-				   "%s is not read in dialect %s", variable_name(s->variable),
-				   request_dialect_name(request));
-	}
 }
 
 int sources_resolve(struct resolver *resolver)
@@ -253,8 +170,7 @@ int sources_resolve(struct resolver *resolver)
 			r = resolve_variable(resolver, order[i]);
 	if (r != GPUMAP_OK)
 		return r;
-	report_late(resolver);
-	report_unread(resolver);
+	ignored_statements_report(resolver);
 	amd_report_unread(resolver);
 	return GPUMAP_OK;
 }

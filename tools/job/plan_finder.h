@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* State of the search for a plan's hosts: for their names (plan_this_host.c) and for what is known
- * of them (plan_hosts.c). */
+/* State of the search for a plan's hosts: for their names (plan_this_host.c, hosts_value.c) and for
+ * what is known of them (plan_hosts.c). */
 #ifndef GM_PLAN_FINDER_H
 #define GM_PLAN_FINDER_H
 
@@ -24,6 +24,8 @@ const char *finder_origin(const struct finder *f, const char *key);
 /* The value of a variable; NULL: it is not set, or it is empty. */
 const char *finder_variable(const char *name);
 
+/* Adds the hosts that the profile's `hosts` names. */
+int finder_add_hosts(struct finder *f);
 /* Adds the hosts that the profile names, or as many as `nnodes` states. */
 int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank);
 

@@ -7,11 +7,10 @@
 
 #include "cli/options.h"
 #include "plan/job.h"
-#include "readfile.h"
 #include "report/report.h"
 #include "strbuf.h"
 
-enum { MAX_NODES = 100000, MAX_HOSTFILE = 16 << 20 };
+enum { MAX_NODES = 100000 };
 
 const char *finder_value(const struct finder *f, const char *key)
 {
@@ -76,33 +75,6 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 	return r;
 }
 
-static int add_file(struct finder *f, const char *path)
-{
-	CLEANUP_FREE char *text = NULL;
-	size_t size;
-	int error = read_file(path, true, MAX_HOSTFILE, &text, &size);
-
-	if (error)
-		return report_read(f->report, error, path, "the hostfile", MAX_HOSTFILE, NULL);
-	return gpumap_hosts_parse_hostfile(f->ret->hosts, text, size, path, f->report);
-}
-
-static int add_slurm(struct finder *f)
-{
-	static const char *const names[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST",
-					    "SLURM_NODELIST"};
-	size_t i = finder_variable("SLURM_PROCID") ? 0 : 1;
-
-	for (; i < ARRAY_SIZE(names); i++)
-		if (finder_variable(names[i]))
-			return gpumap_hosts_parse_list(f->ret->hosts, finder_variable(names[i]),
-						       names[i], f->report);
-	return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
-			   ABOUT(.origin = finder_origin(f, "hosts"), .speech = &f->speech,
-				 .fix = "run it inside a job, or name the hosts"),
-			   SETTING("hosts = slurm") ", but SLURM_JOB_NODELIST is not set");
-}
-
 /* Names are compared up to the first dot, because schedulers leave out the domain. */
 static bool same_host(const char *a, const char *b)
 {
@@ -141,18 +113,9 @@ int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpum
 
 static int add_named(struct finder *f, const char *node_rank)
 {
-	const char *hosts = finder_value(f, "hosts");
-	struct key_value value = key_value(PKEY_PROFILE_hosts, hosts);
+	int r = finder_add_hosts(f);
 	int64_t count;
-	int r;
 
-	if (value.word == PLAN_HOSTS_FILE)
-		r = add_file(f, value.text.text);
-	else if (value.word == PLAN_HOSTS_SLURM)
-		r = add_slurm(f);
-	else
-		r = gpumap_hosts_parse_list(f->ret->hosts, hosts, finder_origin(f, "hosts"),
-					    f->report);
 	if (r != GPUMAP_OK)
 		return r;
 	count = (int64_t)gpumap_hosts_count(f->ret->hosts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What --pid says of processes of gpumap run. */
+/* What --pid says of a process: that it has no GPU, and the device that gpumap run gave it. */
 #include "live/process.h"
 
 #include <stdlib.h>
@@ -24,6 +24,39 @@ static bool same_variable(const struct process_text *a, const struct process_tex
 			  const char *name)
 {
 	return text_same(process_variable(a, name), process_variable(b, name));
+}
+
+/* --- no GPU ------------------------------------------------------------------------- */
+
+/* Whether NVML lists all processes of all GPUs, and this one is not among them. */
+static bool is_in_no_list(const gpumap_inventory *inventory, int64_t pid)
+{
+	size_t count = gpumap_inventory_count(inventory);
+
+	for (size_t i = 0; i < count; i++) {
+		const gpumap_device *d = gpumap_inventory_get(inventory, i);
+
+		if (gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
+			return false;
+		for (int k = 0; k < gpumap_device_process_count(d); k++)
+			if (gpumap_process_int(gpumap_device_process(d, (size_t)k),
+					       GPUMAP_PROCESS_PID) == pid)
+				return false;
+	}
+	return count > 0;
+}
+
+/* In a container NVML may number processes as the host does; their open files it does not hide. */
+bool process_has_no_gpu(const char *pid)
+{
+	int64_t number = span_number(span_of(pid), INT32_MAX);
+	bool minors[MAX_MINOR] = {false}, known;
+	OWNED(inventory) *inventory = NULL;
+
+	if (process_open_minors(minors, number, &known) || !known ||
+	    gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL) != GPUMAP_OK)
+		return false;
+	return is_in_no_list(inventory, number);
 }
 
 /* --- the ranks of a run ------------------------------------------------------------- */

@@ -19,7 +19,6 @@
 #include "strbuf.h"
 
 enum {
-	MAX_MINOR = 256,
 	MAX_BYTES = 64 << 20,
 	EXEC_MS = 2000 /* exec() takes longer only if it waits for a slow disk */
 };
@@ -167,9 +166,7 @@ static void add_minors(struct strbuf *buf, const bool *minors, const gpumap_inve
 	}
 }
 
-/* The device files that the process has open. False: it has none; *known is whether that can be
- * seen. */
-static bool open_minors(bool minors[MAX_MINOR], int64_t pid, bool *known)
+bool process_open_minors(bool minors[MAX_MINOR], int64_t pid, bool *known)
 {
 	CLEANUP_FOLDER DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
@@ -196,44 +193,13 @@ static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gp
 	CLEANUP(strbuf_free) struct strbuf files = {0}, indices = {0};
 	const char *path = PROCESS_PATH(pid, "fd");
 
-	if (!open_minors(minors, pid, &known))
+	if (!process_open_minors(minors, pid, &known))
 		return;
 	add_minors(&files, minors, NULL, false);
 	add_minors(&indices, minors, inventory, true);
 	report_add(report, FINDING_OPEN_DEVICES, ABOUT(.rule = "N1", .origin = path),
 		   "it has %s open%s%s%s", files.text, inventory ? " (physical " : "",
 		   inventory ? indices.text : "", inventory ? ")" : "");
-}
-
-/* Whether NVML lists all processes of all GPUs, and this one is not among them. */
-static bool is_in_no_list(const gpumap_inventory *inventory, int64_t pid)
-{
-	size_t count = gpumap_inventory_count(inventory);
-
-	for (size_t i = 0; i < count; i++) {
-		const gpumap_device *d = gpumap_inventory_get(inventory, i);
-
-		if (gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
-			return false;
-		for (int k = 0; k < gpumap_device_process_count(d); k++)
-			if (gpumap_process_int(gpumap_device_process(d, (size_t)k),
-					       GPUMAP_PROCESS_PID) == pid)
-				return false;
-	}
-	return count > 0;
-}
-
-/* In a container NVML may number processes as the host does; their open files it does not hide. */
-bool process_has_no_gpu(const char *pid)
-{
-	int64_t number = span_number(span_of(pid), INT32_MAX);
-	bool minors[MAX_MINOR] = {false}, known;
-	OWNED(inventory) *inventory = NULL;
-
-	if (open_minors(minors, number, &known) || !known ||
-	    gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL) != GPUMAP_OK)
-		return false;
-	return is_in_no_list(inventory, number);
 }
 
 /* Parses devices.list of cgroup version 1: "c 195:2 rw" allows /dev/nvidia2, "a *:* rwm"

@@ -6,7 +6,10 @@
 
 #include "base.h"
 
-enum { MAX_ABOVE = 1000 }; /* parents of a process that are looked at */
+enum {
+	MAX_ABOVE = 1000, /* parents of a process that are looked at */
+	MAX_MINOR = 256   /* numbers of device files */
+};
 
 /* Whether it has ended, even if its parent has not collected it. */
 bool process_ended(int pid);
@@ -59,6 +62,9 @@ int process_is_run(const char *pid, gpumap_report *report);
 int process_of_run(gpumap_request *request, const char *pid, const gpumap_inventory *machine,
 		   gpumap_report *report);
 
+/* Marks N of each /dev/nvidiaN that the process has open. False: it has none; *known is whether
+ * that can be seen. */
+bool process_open_minors(bool minors[MAX_MINOR], int64_t pid, bool *known);
 /* Whether it is certain that the process uses no GPU now: NVML lists all processes, and it is not
  * among them, nor has it a GPU open. */
 bool process_has_no_gpu(const char *pid);

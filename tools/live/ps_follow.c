@@ -28,8 +28,6 @@
 #define CLEAR_LINE "\033[K"
 #define CLEAR_REST "\033[J"
 
-enum { LEAST_WIDTH = 60 };
-
 static volatile sig_atomic_t ended, stopped;
 static volatile sig_atomic_t entered; /* the other screen is shown */
 static struct termios typed;          /* how the terminal reads keys outside of that screen */
@@ -96,21 +94,6 @@ static size_t rows(void)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1)
 		return size.ws_row;
 	return SIZE_MAX;
-}
-
-size_t ps_width(void)
-{
-	struct winsize size = {.ws_col = 0};
-	const char *text = getenv("COLUMNS");
-	int64_t columns = -1;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		columns = size.ws_col;
-	else if (text)
-		columns = span_number(span_of(text), INT32_MAX);
-	if (columns <= 0)
-		return SIZE_MAX;
-	return columns < LEAST_WIDTH ? LEAST_WIDTH : (size_t)columns;
 }
 
 /* --- a frame -------------------------------------------------------------------------- */

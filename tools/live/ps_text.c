@@ -16,6 +16,7 @@
 #include "live/ps.h"
 
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,7 +33,8 @@ enum {
 	INDENT = 2,
 	MAX_USER = 16,
 	LEAST_COMMAND = 24, /* cells that a command needs beside what is said about its process */
-	NARROW_COMMAND = 8
+	NARROW_COMMAND = 8,
+	LEAST_WIDTH = 60
 };
 
 static const struct text_column columns[] = {
@@ -159,6 +161,21 @@ void ps_user(struct strbuf *buf, const gpumap_process *p)
 }
 
 /* --- widths --------------------------------------------------------------------------- */
+
+size_t ps_width(void)
+{
+	struct winsize size = {.ws_col = 0};
+	const char *text = getenv("COLUMNS");
+	int64_t width = -1;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		width = size.ws_col;
+	else if (text)
+		width = span_number(span_of(text), INT32_MAX);
+	if (width <= 0)
+		return SIZE_MAX;
+	return width < LEAST_WIDTH ? LEAST_WIDTH : (size_t)width;
+}
 
 static bool is_shown(const struct frame *f, const struct ps_process *p)
 {
