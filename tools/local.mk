@@ -22,7 +22,6 @@ rehearse_sources = \
 	tools/rehearse/rehearse.h \
 	tools/rehearse/show.c \
 	tools/rehearse/slurm.h \
-	tools/rehearse/slurm_begin.c \
 	tools/rehearse/slurm_commands.h \
 	tools/rehearse/slurm_input.c tools/rehearse/slurm_input.h \
 	tools/rehearse/slurm_job.c \
@@ -32,6 +31,7 @@ rehearse_sources = \
 	tools/rehearse/slurm_srun.c \
 	tools/rehearse/slurm_step.c tools/rehearse/slurm_step.h \
 	tools/rehearse/slurm_step_gpus.c \
+	tools/rehearse/slurm_wish.c \
 	tools/rehearse/svg.c
 noinst_LTLIBRARIES += libcommand.la
 libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \

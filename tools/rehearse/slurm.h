@@ -78,7 +78,7 @@ void slurm_counts(char *ret, size_t room, const struct slurm_size *size, int64_t
 /* Refuses what the wish has that cannot be rehearsed. */
 int slurm_wish_check(const char *command, const struct slurm_wish *wish);
 
-/* slurm_begin.c: gives this process the environment of a job of its own. `name`: without
+/* slurm_job.c: gives this process the environment of a job of its own. `name`: without
  * --job-name. STATUS_ANSWERED, or a status after a message. */
 int slurm_begin(const char *command, struct slurm_wish *wish, const char *name);
 

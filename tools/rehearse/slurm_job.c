@@ -1,358 +1,239 @@
 /* SPDX-License-Identifier: MIT */
-/* What sbatch and srun are asked for in a rehearsal, and how many nodes, tasks and GPUs that is. */
+/* How large a job is, and the variables that it begins with. */
 #include "rehearse/slurm.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include "cli/out_of_memory.h"
 #include "cli/output.h"
-#include "closing.h"
-#include "readfile.h"
-#include "report/report.h"
-#include "write_all.h"
+#include "cli/machine.h"
 
-/* --- options ---------------------------------------------------------------------------- */
+extern char **environ;
 
-/* By which gpumap would have to start something else than the program that follows. */
-static const char refused[] =
-	"multi-prog het-group pack-group container container-id jobid test-only gpus-per-socket "
-	"tres-per-task tres-bind help usage version";
+/* --- its size --------------------------------------------------------------------------- */
 
-static bool is_count(struct span value, int64_t least)
+/* The job's GPUs, of all nodes; 0: it asks for those of a node, or for none. */
+static int64_t total_of(const struct slurm *slurm)
 {
-	return span_number(value, INT32_MAX) >= least;
+	if (slurm->total > 0)
+		return slurm->total;
+	return slurm->per_task > 0 && slurm->tasks > 0 ? slurm->per_task * slurm->tasks : 0;
 }
 
-/* closest, none, single:1, per_task:2, map_gpu:0,1, mask_gpu:0x3, each perhaps behind verbose, */
-static bool is_bind(struct span value)
+/* Without --nodes Slurm takes as many as it needs. */
+static int64_t nodes_of(const struct slurm *slurm, int64_t machine)
 {
-	struct span word, number;
-	bool mask, counts;
-
-	if (span_starts(value, "verbose,") || span_starts(value, "v,"))
-		span_split(&value, ',', &word);
-	if (!span_split(&value, ':', &word) || !value.text)
-		return span_is_any(word, "closest none");
-	mask = span_is_any(word, "mask_gpu mask");
-	counts = span_is_any(word, "single per_task");
-	if (!mask && !counts && !span_is_any(word, "map_gpu map"))
-		return false;
-	while (span_split(&value, ',', &number)) {
-		if (mask && span_starts(number, "0x"))
-			number = (struct span){number.text + 2, number.length - 2};
-		for (size_t i = 0; mask && i < number.length; i++)
-			if (!is_hex(number.text[i]) || number.length > 16)
-				return false;
-		if (mask ? !number.length : !is_count(number, counts))
-			return false;
-	}
-	return true;
+	if (slurm->nodes > 0)
+		return slurm->nodes;
+	if (slurm->has_tasks && slurm->tasks > 0 && slurm->tasks_per_node > 0)
+		return (slurm->tasks + slurm->tasks_per_node - 1) / slurm->tasks_per_node;
+	if (slurm->per_node < 0 && machine > 0 && total_of(slurm) > machine)
+		return (total_of(slurm) + machine - 1) / machine;
+	return 1;
 }
 
-/* Whether the value is one that Slurm takes. */
-static bool is_valid(const struct slurm *slurm, struct span name, struct span value)
+/* GPUs on each node; -1: they cannot be divided evenly. */
+static int64_t gpus_of(const struct slurm *slurm, const struct slurm_size *size, int64_t machine)
 {
-	struct span least;
-
-	if (span_is_any(name, "ntasks n ntasks-per-node cpus-per-task c ntasks-per-gpu"))
-		return is_count(value, 1);
-	if (span_is_any(name, "nodes N"))
-		return span_split(&value, '-', &least) && is_count(least, 1) &&
-		       (!value.text || is_count(value, 1));
-	if (span_is_any(name, "relative r"))
-		return is_count(value, 0);
-	if (span_is(name, "gpus-per-task"))
-		return slurm->per_task >= 0;
-	if (span_is(name, "gpus-per-node"))
-		return slurm->per_node >= 0;
-	if (span_is_any(name, "gpus G"))
-		return slurm->total >= 0;
-	return !span_is(name, "gpu-bind") || is_bind(value);
+	if (slurm->per_node >= 0)
+		return slurm->per_node;
+	if (slurm->total >= 0)
+		return slurm->total % size->nodes ? -1 : slurm->total / size->nodes;
+	if (slurm->per_task >= 0)
+		return slurm->per_task * slurm_tasks_of(size, 0);
+	return slurm->exclusive ? machine : 0;
 }
 
-void slurm_wish_take(struct slurm_wish *wish, const struct slurm_option *option)
+static int64_t tasks_of(const struct slurm_wish *wish, int64_t nodes)
 {
-	struct span name = option->name, value = option->value;
+	const struct slurm *slurm = &wish->slurm;
 
-	slurm_take(&wish->slurm, option);
-	if (span_is(name, "gres") && span_is(value, "none"))
-		wish->slurm.per_node = 0;
-	if (!is_valid(&wish->slurm, name, value))
-		wish->bad = *option;
-	if (span_is(name, "cpus-per-task") || span_is(name, "c"))
-		wish->cpus_per_task = span_number(value, INT32_MAX);
-	else if (span_is(name, "ntasks-per-gpu"))
-		wish->tasks_per_gpu = span_number(value, SLURM_TASKS_MAX);
-	else if (span_is(name, "job-name") || span_is(name, "J"))
-		wish->name = value;
-	else if (span_is(name, "chdir") || span_is(name, "D"))
-		wish->folder = value;
-	else if (span_is(name, "array") || span_is(name, "a"))
-		wish->array = value;
-	else if (span_is(name, "wrap"))
-		wish->wrap = value;
-	else if (span_is(name, "export"))
-		wish->exports = value;
-	else if (span_is(name, "nodelist") || span_is(name, "w"))
-		wish->nodes = value;
-	else if (span_is(name, "relative") || span_is(name, "r"))
-		wish->relative = span_number(value, SLURM_NODES_MAX);
-	else if (span_is(name, "overlap"))
-		wish->overlap = true;
-	else if (span_is(name, "kill-on-bad-exit") || span_is(name, "K"))
-		wish->kill = !span_is(value, "0");
-	else if (span_is_any(name, refused) || !slurm_knows(name)) {
-		wish->other = name;
-		wish->unknown = !slurm_knows(name);
-	}
+	if (slurm->tasks > 0)
+		return slurm->tasks;
+	if (slurm->tasks_per_node > 0)
+		return slurm->tasks_per_node * nodes;
+	if (slurm->per_task > 0 && slurm->total > 0)
+		return slurm->total / slurm->per_task;
+	if (wish->tasks_per_gpu > 0 && slurm->total > 0)
+		return wish->tasks_per_gpu * slurm->total;
+	if (wish->tasks_per_gpu > 0 && slurm->per_node > 0)
+		return wish->tasks_per_gpu * slurm->per_node * nodes;
+	return nodes;
 }
 
-void slurm_wish_words(struct slurm_wish *wish, char *const *words, bool batch, size_t *end)
+static int settle(const char *command, struct slurm_wish *wish, struct slurm_size *size)
 {
-	size_t i = 1;
+	struct slurm *slurm = &wish->slurm;
+	int64_t machine = machine_host_gpus();
 
-	while (words[i] && words[i][0] == '-' && words[i][1]) {
-		struct slurm_option option;
-
-		if (streq(words[i], "--")) {
-			i++;
-			break;
-		}
-		option = slurm_option(span_of(words[i]),
-				      words[i + 1] ? span_of(words[i + 1]) : (struct span){"", 0},
-				      batch);
-		slurm_wish_take(wish, &option);
-		i += option.words == 2 && words[i + 1] ? 2 : 1;
-	}
-	*end = i;
-}
-
-/* "2" or '2' */
-static struct span unquoted(struct span value)
-{
-	if (value.length > 1 && (*value.text == '"' || *value.text == '\'') &&
-	    value.text[value.length - 1] == *value.text)
-		return (struct span){value.text + 1, value.length - 2};
-	return value;
-}
-
-void slurm_wish_comments(struct slurm_wish *wish, struct span script)
-{
-	struct span rest = script, line;
-
-	while (span_split(&rest, '\n', &line)) {
-		struct span word, after;
-
-		/* Slurm takes only lines that begin so, up to the first command. */
-		if (span_trim(line).length && *span_trim(line).text != '#')
-			return;
-		if (!span_starts(line, "#SBATCH"))
-			continue;
-		slurm_word(&line);
-		if (span_is(span_trim(line), "hetjob") || span_is(span_trim(line), "packjob"))
-			wish->other = span_trim(line);
-		while ((word = slurm_word(&line)).length > 1 && *word.text == '-') {
-			struct span peek = line;
-			struct slurm_option option;
-
-			after = slurm_word(&peek);
-			option = slurm_option(word, after, true);
-			option.value = unquoted(option.value);
-			slurm_wish_take(wish, &option);
-			if (option.words == 2)
-				line = peek;
-		}
-	}
-}
-
-bool slurm_asks_for_gpus(const struct slurm *slurm)
-{
-	return slurm->per_node >= 0 || slurm->per_task >= 0 || slurm->total >= 0;
-}
-
-int slurm_wish_check(const char *command, const struct slurm_wish *wish)
-{
-	if (wish->other.text)
-		return slurm_refuse(command, wish->unknown ? "correct its name" : "leave it out",
-				    wish->unknown ? "Slurm has no option '%s'" : "%s",
-				    QUOTE(wish->other));
-	if (wish->bad.name.text)
-		return slurm_refuse(command, "write a value that Slurm takes",
-				    "'%s' is no value of %s%s", QUOTE(wish->bad.value),
-				    wish->bad.name.length > 1 ? "--" : "-", QUOTE(wish->bad.name));
+	if (machine > SLURM_GPUS_MAX)
+		machine = SLURM_GPUS_MAX;
+	slurm_settle(slurm);
+	if (slurm_wish_check(command, wish) != STATUS_ANSWERED)
+		return STATUS_NO;
+	size->nodes = nodes_of(slurm, machine);
+	if (size->nodes > SLURM_NODES_MAX)
+		return slurm_refuse(command, "ask for fewer, as --nodes=2", "%lld nodes",
+				    (long long)size->nodes);
+	size->tasks = tasks_of(wish, size->nodes);
+	if (size->tasks < size->nodes)
+		size->nodes = size->tasks;
+	if (size->tasks > SLURM_TASKS_MAX)
+		return slurm_refuse(command, "ask for fewer", "%lld tasks", (long long)size->tasks);
+	for (int64_t i = 0; i < size->nodes && slurm->tasks_per_node > 0; i++)
+		size->room[i] = slurm->tasks_per_node;
+	if (size->nodes > 1 && !slurm->has_nodes)
+		slurm_not_rehearsed("how many nodes Slurm takes: the job has %lld",
+				    (long long)size->nodes);
+	if (size->nodes > 1 && size->tasks > size->nodes && slurm->tasks_per_node < 1)
+		slurm_not_rehearsed(
+			"how Slurm divides %lld tasks over %lld nodes, which depends on "
+			"their CPUs; --ntasks-per-node says it",
+			(long long)size->tasks, (long long)size->nodes);
+	size->gpus = gpus_of(slurm, size, machine);
+	if (size->gpus < 0)
+		return slurm_refuse(command, "ask for --gpus-per-node",
+				    "%lld GPUs on %lld nodes: which node has how many is Slurm's "
+				    "choice",
+				    (long long)slurm->total, (long long)size->nodes);
+	if (size->gpus > machine)
+		return slurm_refuse(
+			command, "ask for fewer, or name another --inventory",
+			"the job asks for %lld GPUs of a node, and the machine has %lld: Slurm "
+			"would never start it",
+			(long long)size->gpus, (long long)machine);
+	wish->asks_for_none = !slurm_asks_for_gpus(slurm);
+	slurm->nodes = size->nodes;
+	slurm->nodes_exact = true;
+	slurm->per_node = size->gpus;
 	return STATUS_ANSWERED;
 }
 
-/* --- sizes ------------------------------------------------------------------------------ */
+/* --- its environment -------------------------------------------------------------------- */
 
-int64_t slurm_tasks_of(const struct slurm_size *size, int64_t node)
+/* Those of a job that this shell is in. */
+static void forget_slurm(void)
 {
-	int64_t left = size->tasks, here = 0;
+	for (size_t i = 0; environ[i];) {
+		char name[128];
+		const char *equals = strchr(environ[i], '=');
+		size_t length = equals ? (size_t)(equals - environ[i]) : 0;
 
-	for (int64_t i = 0; i <= node; i++) {
-		here = left - (size->nodes - 1 - i);
-		if (size->room[i] > 0 && here > size->room[i])
-			here = size->room[i];
-		left -= here;
-	}
-	return here;
-}
-
-void slurm_counts(char *ret, size_t room, const struct slurm_size *size, int64_t each)
-{
-	size_t n = 0;
-
-	for (int64_t node = 0, next; node < size->nodes && n < room; node = next) {
-		long long count = slurm_tasks_of(size, node) * each;
-
-		next = node + 1;
-		while (next < size->nodes &&
-		       slurm_tasks_of(size, next) == slurm_tasks_of(size, node))
-			next++;
-		n += (size_t)snprintf(ret + n, room - n,
-				      next - node > 1 ? "%s%lld(x%lld)" : "%s%lld", n ? "," : "",
-				      count, (long long)(next - node));
-	}
-}
-
-/* --- the environment -------------------------------------------------------------------- */
-
-void slurm_set_number(const char *name, int64_t value)
-{
-	setenv(name, FORMAT("%lld", (long long)value), 1);
-}
-
-int64_t slurm_number(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value ? span_number(span_of(value), INT32_MAX) : -1;
-}
-
-void slurm_list(char *ret, size_t room, const int *gpus, int64_t count)
-{
-	size_t n = 0;
-
-	*ret = '\0';
-	for (int64_t i = 0; i < count && n < room; i++)
-		n += (size_t)snprintf(ret + n, room - n, "%s%d", i ? "," : "", gpus[i]);
-}
-
-void slurm_node(char *ret, size_t room, int64_t nodes, int64_t node)
-{
-	if (nodes == 1)
-		snprintf(ret, room, "localhost");
-	else
-		snprintf(ret, room, "127.0.0.%lld", (long long)node + 1);
-}
-
-void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64_t count)
-{
-	if (count == 1)
-		slurm_node(ret, room, nodes, first);
-	else
-		snprintf(ret, room, "127.0.0.[%lld-%lld]", (long long)first + 1,
-			 (long long)(first + count));
-}
-
-int slurm_enter(const char *command, const struct slurm_wish *wish)
-{
-	CLEANUP_FREE char *folder =
-		wish->folder.text ? strndup(wish->folder.text, wish->folder.length) : NULL;
-	int status = STATUS_ANSWERED;
-
-	if (folder && chdir(folder) < 0)
-		status = slurm_refuse(command, "make it, or name another --chdir", "%s: %s",
-				      QUOTE(span_of(folder)), strerror(errno));
-	return status;
-}
-
-void slurm_export(struct span exports)
-{
-	struct span piece, name;
-	bool all = !exports.text;
-
-	for (struct span rest = exports; rest.text && span_split(&rest, ',', &piece);)
-		all = all || span_is(piece, "ALL");
-	if (!all)
-		slurm_not_rehearsed("--export=%.*s: variables that are not named, such as PATH, "
-				    "are there all the same",
-				    (int)exports.length, exports.text);
-
-	while (exports.text && span_split(&exports, ',', &piece)) {
-		struct span value = piece;
-		CLEANUP_FREE char *variable = NULL, *text = NULL;
-
-		if (!memchr(piece.text, '=', piece.length) || !span_split(&value, '=', &name))
+		/* SLURM_CONF keeps programs from a real Slurm. */
+		if (!starts_with(environ[i], "SLURM_") || starts_with(environ[i], "SLURM_CONF=") ||
+		    !length || length >= sizeof(name)) {
+			i++;
 			continue;
-		variable = strndup(name.text, name.length);
-		text = strndup(value.text ? value.text : "", value.length);
-		if (variable && text && *variable)
-			setenv(variable, text, 1);
+		}
+		memcpy(name, environ[i], length);
+		name[length] = '\0';
+		unsetenv(name);
 	}
 }
 
-/* --- messages --------------------------------------------------------------------------- */
-
-static bool has_line(struct span text, const char *wanted)
+static void put(void *data, const char *name, struct span value)
 {
-	struct span line;
+	CLEANUP_FREE char *text = value.text ? strndup(value.text, value.length) : NULL;
 
-	while (text.text && span_split(&text, '\n', &line))
-		if (span_is(line, wanted))
-			return true;
-	return false;
+	(void)data;
+	if (text)
+		setenv(name, text, 1);
 }
 
-void slurm_not_rehearsed(const char *format, ...)
+static void set_gpus(const struct slurm_size *size)
 {
-	const char *folder = getenv(REHEARSE_FOLDER);
-	CLEANUP_FREE char *line = NULL, *text = NULL;
-	CLEANUP_CLOSE int fd = -1;
-	char path[PATH_MAX];
-	size_t size = 0;
-	va_list args;
+	int gpus[SLURM_GPUS_MAX];
+	char list[SLURM_GPUS_MAX * 4];
 
-	va_start(args, format);
-	if (vasprintf(&line, format, args) < 0)
-		line = NULL;
-	va_end(args);
-	snprintf(path, sizeof(path), "%s/" REHEARSE_NOT, folder ? folder : "");
-	fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (line && fd >= 0 && flock(fd, LOCK_EX) == 0 &&
-	    read_all(fd, 1 << 20, &text, &size) == 0 &&
-	    !has_line((struct span){text, size}, line)) {
-		write_all(fd, line, strlen(line));
-		write_all(fd, "\n", 1);
+	for (int i = 0; i < SLURM_GPUS_MAX; i++)
+		gpus[i] = i;
+	slurm_list(list, sizeof(list), gpus, size->gpus);
+	setenv("CUDA_VISIBLE_DEVICES", list, 1);
+	setenv(REHEARSE_JOB, list, 1);
+	if (!size->gpus) {
+		slurm_not_rehearsed("GPUs of Slurm: the job asks for none, so it sees none");
+		return;
 	}
+	setenv("SLURM_JOB_GPUS", list, 1);
+	slurm_not_rehearsed("which GPUs Slurm gives: the job has %s of %s", list,
+			    size->nodes > 1 ? "each node" : "its node");
 }
 
-int slurm_refuse(const char *command, const char *fix, const char *format, ...)
+/* 0-9, 1,3%2: the first number */
+static void set_array(struct span array)
 {
-	struct output output = {0};
-	CLEANUP_FREE char *text = NULL;
-	va_list args;
+	if (!array.text)
+		return;
+	setenv("SLURM_ARRAY_JOB_ID", "1", 1);
+	put(NULL, "SLURM_ARRAY_TASK_ID", (struct span){array.text, span_digits(array)});
+	slurm_not_rehearsed("--array: the first of its jobs was rehearsed");
+}
 
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	output.report = text ? report_begin() : NULL;
-	if (output.report) {
-		report_add(output.report, FINDING_REHEARSE, ABOUT(.origin = command, .fix = fix),
-			   "cannot rehearse: %s", text);
-		print_report(&output, 0);
-		gpumap_report_free(output.report);
+static void set_environment(const struct slurm_wish *wish, const struct slurm_size *size,
+			    struct span name)
+{
+	char nodes[64], node[32], counts[512], host[256] = "", folder[PATH_MAX];
+	int64_t cpus = wish->cpus_per_task > 0 ? wish->cpus_per_task : 1;
+
+	forget_slurm();
+	slurm_each_variable(&wish->slurm, false, true, put, NULL);
+	slurm_set_number("SLURM_JOB_NUM_NODES", size->nodes);
+	slurm_set_number("SLURM_NNODES", size->nodes);
+	slurm_counts(counts, sizeof(counts), size, 1);
+	setenv("SLURM_TASKS_PER_NODE", counts, 1);
+	/* Of all CPUs of a node their number is not known. */
+	slurm_counts(counts, sizeof(counts), size, cpus);
+	if (!wish->slurm.exclusive)
+		setenv("SLURM_JOB_CPUS_PER_NODE", counts, 1);
+	slurm_set_number("SLURM_CPUS_ON_NODE", slurm_tasks_of(size, 0) * cpus);
+	if (wish->cpus_per_task > 0)
+		slurm_set_number("SLURM_CPUS_PER_TASK", cpus);
+	slurm_node_list(nodes, sizeof(nodes), size->nodes, 0, size->nodes);
+	slurm_node(node, sizeof(node), size->nodes, 0);
+	setenv("SLURM_JOB_NODELIST", nodes, 1);
+	setenv("SLURM_NODELIST", nodes, 1);
+	setenv("SLURMD_NODENAME", node, 1);
+	setenv("SLURM_JOB_ID", "1", 1);
+	setenv("SLURM_JOBID", "1", 1);
+	put(NULL, "SLURM_JOB_NAME", name);
+	setenv("SLURM_JOB_PARTITION", "rehearsal", 1);
+	setenv("SLURM_CLUSTER_NAME", "rehearsal", 1);
+	setenv("SLURM_PROCID", "0", 1);
+	setenv("SLURM_LOCALID", "0", 1);
+	setenv("SLURM_NODEID", "0", 1);
+	setenv("SLURM_GTIDS", "0", 1);
+	gethostname(host, sizeof(host) - 1);
+	setenv("SLURM_SUBMIT_HOST", host, 1);
+	if (getcwd(folder, sizeof(folder)))
+		setenv("SLURM_SUBMIT_DIR", folder, 1);
+	if (wish->slurm.bind.text)
+		put(NULL, "SLURM_GPU_BIND", wish->slurm.bind);
+	if (wish->tasks_per_gpu > 0) {
+		slurm_set_number("SLURM_NTASKS_PER_GPU", wish->tasks_per_gpu);
+		slurm_set_number("SLURM_NTASKS", size->tasks);
+		slurm_set_number("SLURM_NPROCS", size->tasks);
 	}
-	if (!output.report)
-		out_of_memory_say();
-	return STATUS_NO;
+	set_gpus(size);
+	if (size->gpus)
+		slurm_set_number("SLURM_GPUS_ON_NODE", size->gpus);
+	unsetenv(REHEARSE_STEP_GPUS);
+	if (wish->asks_for_none)
+		setenv(REHEARSE_STEP_GPUS, "0", 1);
+	set_array(wish->array);
+	slurm_export(wish->exports);
+	if (wish->slurm.exports_nothing)
+		slurm_not_rehearsed("--export=NONE: the job has the variables of this shell");
+}
+
+int slurm_begin(const char *command, struct slurm_wish *wish, const char *name)
+{
+	struct slurm_size size = {.nodes = 0};
+	int status = settle(command, wish, &size);
+
+	if (status == STATUS_ANSWERED)
+		set_environment(wish, &size, wish->name.text ? wish->name : span_of(name));
+	return status;
 }
