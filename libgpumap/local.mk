@@ -141,6 +141,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/selection_parse.c \
 	libgpumap/plan/plan_settings.c libgpumap/plan/plan_settings.h \
 	libgpumap/plan/rank_count.c \
+	libgpumap/plan/rank_statements.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/plan/device_use.c \
 	libgpumap/plan/values.c \

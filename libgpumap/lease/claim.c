@@ -309,12 +309,6 @@ static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventor
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
-bool claim_can_lease(const gpumap_claim *claim, const gpumap_device *unit)
-{
-	return claim_is_of_kind(claim, unit) && unit_can_be_leased(unit) &&
-	       (!claim->profile || (unit->profile && streq(unit->profile, claim->profile)));
-}
-
 int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 		 gpumap_report *report)
 {

@@ -44,6 +44,12 @@ bool claim_is_of_kind(const gpumap_claim *claim, const gpumap_device *unit)
 	return is_instance(unit) == claim->instances;
 }
 
+bool claim_can_lease(const gpumap_claim *claim, const gpumap_device *unit)
+{
+	return claim_is_of_kind(claim, unit) && unit_can_be_leased(unit) &&
+	       (!claim->profile || (unit->profile && streq(unit->profile, claim->profile)));
+}
+
 int claim_keep_instances(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 			 gpumap_report *report)
 {

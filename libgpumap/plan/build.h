@@ -201,6 +201,8 @@ enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings
 bool plan_one_each(const struct builder *b, const struct plan_settings *settings);
 /* Whether other settings than the environment decide the list of a rank. */
 bool plan_has_statements(const struct plan_settings *settings);
+/* Whether such a list depends on more than the local rank. */
+bool plan_states_by_rank(const struct plan_settings *settings);
 /* An earlier layout whose answers are those of this one; NULL: there is none. */
 const struct layout *layout_like(const struct builder *b, const struct layout *layout);
 /* Notes a layout with answers of its own, for later ones. */
