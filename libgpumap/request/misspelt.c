@@ -32,19 +32,19 @@ const char *misspelt_variable(struct span name)
 {
 	enum variable known;
 	char copy[64];
+	struct span upper = {copy, name.length};
 
-	if (variable_find(name, &known) || of_others(name) || name.length >= sizeof(copy))
+	if (variable_find(name, &known) || name.length >= sizeof(copy))
 		return NULL;
 	/* Lower case is a mistake too: names of variables are exact. */
 	for (size_t i = 0; i < name.length; i++)
 		copy[i] = name.text[i] >= 'a' && name.text[i] <= 'z' ? (char)(name.text[i] - 32)
 								     : name.text[i];
-	name.text = copy;
 	for (size_t i = 0; i <= VARIABLE_NVIDIA_VISIBLE; i++) {
 		const char *known_name = variable_name((enum variable)i);
 
-		if (edit_distance(name, known_name, 2) <= 2 && !numbered(name, known_name))
-			return known_name;
+		if (edit_distance(upper, known_name, 2) <= 2 && !numbered(upper, known_name))
+			return of_others(name) ? NULL : known_name;
 	}
 	return NULL;
 }
