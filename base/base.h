@@ -19,12 +19,14 @@
 		size_t place_ = (size_t)(place); \
 		place_ < ARRAY_SIZE(texts_) ? texts_[place_] : NULL; \
 	})
-/* The same for a number, of a list of NUMBERED(attribute) = number; -1: it has none there. */
-#define NUMBERED(attribute) [(attribute)-100]
+/* The same for the number of an attribute, of a list of NUMBERED(attribute) = number; -1: behind
+ * the list. The list has no holes, which would be 0. */
+#define FIRST_NUMBER 100 /* texts are attributes below it */
+#define NUMBERED(attribute) [(attribute)-FIRST_NUMBER]
 #define NUMBER_AT(attribute, ...) \
 	__extension__({ \
 		const int64_t numbers_[] = {__VA_ARGS__}; \
-		size_t place_ = (size_t)(attribute)-100; \
+		size_t place_ = (size_t)(attribute)-FIRST_NUMBER; \
 		place_ < ARRAY_SIZE(numbers_) ? numbers_[place_] : -1; \
 	})
 #define MUST_CHECK __attribute__((warn_unused_result))

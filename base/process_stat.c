@@ -34,7 +34,6 @@ enum {
 };
 
 enum {
-	MAX_ABOVE = 1000,
 	LINE = 2048,
 	STATUS = 1 << 16 /* a line of it has the groups of the user, which can be thousands */
 };

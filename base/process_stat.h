@@ -37,6 +37,7 @@ pid_t process_next(DIR *proc);
 /* Whether there is such a process, even if /proc hides it (hidepid). */
 bool process_exists(pid_t pid);
 
+enum { MAX_ABOVE = 1000 }; /* parents, one above the other, that are looked at */
 /* The parent; 0: not known. */
 pid_t process_parent(pid_t pid);
 /* Whether the process is `above`, or descends from it. */

@@ -66,7 +66,8 @@ static bool run_threads(struct sums *b, struct train_error *error)
 	for (int i = 0; i < b->world; i++) {
 		ranks[i] = (struct sums_rank){.bench = b, .rank = i};
 		if (pthread_create(&threads[i], NULL, rank_main, &ranks[i]) != 0)
-			return train_fail(error, TRAIN_FAILED, "no thread can be started");
+			return train_fail(error, TRAIN_FAILED, "cannot start the thread of rank %d",
+					  i);
 	}
 	for (int i = 0; i < b->world; i++)
 		pthread_join(threads[i], NULL);

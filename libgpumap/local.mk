@@ -154,9 +154,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/inherit.c \
 	libgpumap/profile/link.c \
 	libgpumap/profile/override_section.c \
-	libgpumap/profile/program_section.c \
 	libgpumap/profile/override_when.c \
 	libgpumap/profile/profile.h \
+	libgpumap/profile/program_section.c \
 	libgpumap/profile/read_sections.c libgpumap/profile/read_sections.h \
 	libgpumap/profile/find_section.c \
 	libgpumap/profile/set.c \
@@ -190,9 +190,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/resolve/cuda_order.c \
 	libgpumap/resolve/data_parallel.c \
 	libgpumap/resolve/device_choice.c \
+	libgpumap/resolve/exclusive_statements.c \
 	libgpumap/resolve/grants.c \
 	libgpumap/resolve/modes.c \
-	libgpumap/resolve/exclusive_statements.c \
 	libgpumap/resolve/ignored_variables.c \
 	libgpumap/resolve/host.c \
 	libgpumap/resolve/inventory_key.c \

@@ -73,15 +73,15 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/cli/text_table.c tools/cli/text_table.h \
 	tools/cli/which_machine.c tools/cli/which_machine.h \
 	tools/job/cpus.c tools/job/cpus.h \
+	tools/job/hosts_value.c \
 	tools/job/plan_busy.c \
-	tools/job/plan_finder.h \
+	tools/job/plan_finder.c tools/job/plan_finder.h \
 	tools/job/plan_hosts.c tools/job/plan_hosts.h \
 	tools/job/plan_inside_rank.c \
 	tools/job/plan_judge.c \
 	tools/job/plan_nested.c \
 	tools/job/plan_lease.c tools/job/plan_lease.h \
 	tools/job/plan_lint.c \
-	tools/job/hosts_value.c \
 	tools/job/plan_this_host.c \
 	tools/job/plan_open.c tools/job/plan_open.h \
 	tools/job/plan_program.c \

@@ -12,7 +12,7 @@
 #include "process_stat.h"
 #include "report/report.h"
 
-enum { MAX_ABOVE = 1000, MAX_TELL = 4096 };
+enum { MAX_TELL = 4096 };
 
 struct adopting {
 	int64_t pid, keeper;

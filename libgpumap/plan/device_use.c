@@ -16,13 +16,6 @@ static bool uses(const struct plan_settings *settings, enum device_use_kind kind
 	return false;
 }
 
-enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings)
-{
-	bool by_rank = use_is_by_rank(settings->device.use.kind);
-
-	return mode == PLAN_MP && by_rank && !*settings->device_ids.text ? PLAN_SINGLE : mode;
-}
-
 bool plan_one_each(const struct builder *b, const struct plan_settings *settings)
 {
 	enum plan_mode mode = plan_mode_of_rank(b->input->settings->mode.word, settings);

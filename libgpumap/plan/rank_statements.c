@@ -30,6 +30,13 @@ bool plan_states_by_rank(const struct plan_settings *settings)
 	return false;
 }
 
+enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings)
+{
+	bool by_rank = use_is_by_rank(settings->device.use.kind);
+
+	return mode == PLAN_MP && by_rank && !*settings->device_ids.text ? PLAN_SINGLE : mode;
+}
+
 struct asking {
 	const gpumap_plan *plan;
 	const struct plan_host *host;

@@ -12,7 +12,8 @@ const struct setting *profile_decides(const gpumap_profile *profile, enum profil
 	if (option->text || variable->text)
 		return option->text ? option : variable;
 	if (profile_key(key)->in == SECTION_PROGRAM)
-		return program_setting(profile, key, place);
+		return program_setting(profile, key,
+				       profile_decides(profile, PKEY_PROFILE_program, place));
 	found = override_setting(profile, key, place);
 	for (size_t i = 0; !found && i < profile->depth; i++)
 		found = section_setting(&profile->sections[profile->chain[i]], key);

@@ -76,7 +76,7 @@ static void link_override(struct link *l, const gpumap_section *section)
 
 static void link_program(struct link *l, const gpumap_section *section)
 {
-	const struct setting *program = program_unknown(l->profile, section);
+	const struct setting *program = unknown_program(l->profile, section);
 
 	if (program)
 		missing(l, SECTION_PROGRAM, span_of(program->text), program);

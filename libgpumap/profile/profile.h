@@ -197,14 +197,17 @@ int override_check(const gpumap_section *section, gpumap_report *report);
 /* Fills settled->conditions. A plan looks up each key for each host and rank, so the conditions are
  * parsed once. */
 int override_settle(const gpumap_profile *profile, struct settled *settled, gpumap_report *report);
-/* The key of the [program] that `program` names at the place; NULL: it has none. */
-const struct setting *program_setting(const gpumap_profile *profile, enum profile_key_id key,
-				      const struct place *place);
-/* The setting of the section that names a [program] which no file has; NULL: there is none. */
-const struct setting *program_unknown(const gpumap_profile *profile, const gpumap_section *section);
 /* The setting of the last override that applies there and has the key; NULL: there is none. */
 const struct setting *override_setting(const gpumap_profile *profile, enum profile_key_id key,
 				       const struct place *place);
+
+/* --- programs ----------------------------------------------------------------- */
+
+/* The key of the [program] that the setting names (NULL: none); NULL: it has none. */
+const struct setting *program_setting(const gpumap_profile *profile, enum profile_key_id key,
+				      const struct setting *program);
+/* The setting of the section that names a [program] which no file has; NULL: there is none. */
+const struct setting *unknown_program(const gpumap_profile *profile, const gpumap_section *section);
 
 /* --- writing ------------------------------------------------------------------ */
 

@@ -3,16 +3,15 @@
 #include "profile/profile.h"
 
 const struct setting *program_setting(const gpumap_profile *profile, enum profile_key_id key,
-				      const struct place *place)
+				      const struct setting *program)
 {
-	const struct setting *program = profile_decides(profile, PKEY_PROFILE_program, place);
 	const char *name = program ? profile_value(profile, program) : "";
 	size_t i = profile_find(profile, SECTION_PROGRAM, span_of(name));
 
 	return i == NONE ? NULL : section_setting(&profile->sections[i], key);
 }
 
-const struct setting *program_unknown(const gpumap_profile *profile, const gpumap_section *section)
+const struct setting *unknown_program(const gpumap_profile *profile, const gpumap_section *section)
 {
 	const struct setting *program = section_setting(section, PKEY_PROFILE_program);
 

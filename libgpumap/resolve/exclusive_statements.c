@@ -2,6 +2,16 @@
 /* --visible is the final value: a second statement beside it would be a contradiction (rule S2). */
 #include "resolve/resolve.h"
 
+bool statement_applies(const struct resolver *resolver, const struct statement *s,
+		       enum source source, enum variable variable)
+{
+	enum variable about = s->variable;
+
+	if (about == VARIABLE_COUNT)
+		about = dialect_variable(resolver->dialect);
+	return s->source == source && about == variable;
+}
+
 static int excluded(struct resolver *resolver, const struct statement *final, const char *other,
 		    const char *fix)
 {

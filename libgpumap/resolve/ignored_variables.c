@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules L2, L3, L5 and S4: variables and statements that are seen but decide nothing. */
+/* Rules H1, L2, L3, L5, R3 and S4: variables and statements that are seen but decide nothing. */
 #include "resolve/resolve.h"
 
 #include "request/rank_identity.h"
@@ -203,9 +203,7 @@ static void report_late(struct resolver *resolver)
 				arena_printf(resolver->arena,
 					     "%s changed after CUDA was initialised: no effect",
 					     variable_name(variable)));
-		step_lose(resolver, step, source_name(s->source),
-			  arena_strdup(resolver->arena,
-				       s->value ? QUOTE(span_of(s->value)) : "unset"));
+		step_lose(resolver, step, source_name(s->source), shown_value(resolver, s->value));
 		report_add(resolver->report, FINDING_TOO_LATE,
 			   ABOUT(.rule = "S4", .origin = s->origin,
 				 .fix = "set it before the first CUDA call, best before the start"),

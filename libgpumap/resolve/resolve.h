@@ -96,6 +96,8 @@ int sources_resolve(struct resolver *resolver);
 /* Whether the statement is from the source, and about the variable. */
 bool statement_applies(const struct resolver *resolver, const struct statement *s,
 		       enum source source, enum variable variable);
+/* A value for a loser or a step; long ones are cut. */
+const char *shown_value(struct resolver *resolver, const char *value);
 /* Refuses a statement beside --visible. */
 int exclusive_statements_check(struct resolver *resolver, enum variable variable);
 /* Reports changes that come too late, and variables that the dialect never reads. */

@@ -2,22 +2,6 @@
 /* Rules S: of several statements about one variable, the last before cuInit wins. */
 #include "resolve/resolve.h"
 
-bool statement_applies(const struct resolver *resolver, const struct statement *s,
-		       enum source source, enum variable variable)
-{
-	enum variable about = s->variable;
-
-	if (about == VARIABLE_COUNT)
-		about = dialect_variable(resolver->dialect);
-	return s->source == source && about == variable;
-}
-
-/* A value for a loser or a step; long ones are cut. */
-static const char *shown(struct resolver *resolver, const char *value)
-{
-	return arena_strdup(resolver->arena, value ? QUOTE(span_of(value)) : "unset");
-}
-
 /* Statements that have lost, kept until the winner's step is written. */
 struct losers {
 	struct loser *list;
@@ -33,7 +17,8 @@ static void lose(struct resolver *resolver, struct losers *losers, enum source s
 	if (!list)
 		return;
 	losers->list = list;
-	losers->list[losers->count++] = (struct loser){source_name(source), shown(resolver, value)};
+	losers->list[losers->count++] =
+		(struct loser){source_name(source), shown_value(resolver, value)};
 }
 
 struct timeline {
@@ -115,10 +100,11 @@ static void explain_winner(struct resolver *resolver, const struct timeline *tim
 					 : NO_LIST_GIVEN);
 		return;
 	}
-	step = step_add(resolver, list ? winning_rule(time) : "N2", now->origin,
-			now->set ? arena_printf(arena, "%s=%s", name, shown(resolver, now->value))
-				 : arena_printf(arena, "%s is unset again%s", name,
-						list && !hip ? ": every device" : ""));
+	step = step_add(
+		resolver, list ? winning_rule(time) : "N2", now->origin,
+		now->set ? arena_printf(arena, "%s=%s", name, shown_value(resolver, now->value))
+			 : arena_printf(arena, "%s is unset again%s", name,
+					list && !hip ? ": every device" : ""));
 	for (size_t i = 0; i < time->losers.count; i++)
 		step_lose(resolver, step, time->losers.list[i].source, time->losers.list[i].value);
 	if (list && now->set && !*now->value)

@@ -38,3 +38,8 @@ void step_lose(struct resolver *resolver, gpumap_step *step, const char *source,
 	}
 	step->losers[step->loser_count++] = (struct loser){source, value};
 }
+
+const char *shown_value(struct resolver *resolver, const char *value)
+{
+	return arena_strdup(resolver->arena, value ? QUOTE(span_of(value)) : "unset");
+}

@@ -24,7 +24,7 @@ const char *finder_origin(const struct finder *f, const char *key);
 /* The value of a variable; NULL: it is not set, or it is empty. */
 const char *finder_variable(const char *name);
 
-/* Adds the hosts that the profile's `hosts` names. */
+/* hosts_value.c: adds the hosts that the profile's `hosts` names. */
 int finder_add_hosts(struct finder *f);
 /* Adds the hosts that the profile names, or as many as `nnodes` states. */
 int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What --pid says of a process: that it has no GPU, and the device that gpumap run gave it. */
+/* What --pid says of a process: that it launches ranks, the device that gpumap run gave it, that it
+ * has no GPU. */
 #include "live/process.h"
 
 #include <stdlib.h>
@@ -8,8 +9,6 @@
 #include "process_stat.h"
 #include "plan/job.h"
 #include "live/published_run.h"
-#include "process_path.h"
-#include "readfile.h"
 #include "report/report.h"
 #include "request/request.h"
 #include "strbuf.h"
@@ -24,39 +23,6 @@ static bool same_variable(const struct process_text *a, const struct process_tex
 			  const char *name)
 {
 	return text_same(process_variable(a, name), process_variable(b, name));
-}
-
-/* --- no GPU ------------------------------------------------------------------------- */
-
-/* Whether NVML lists all processes of all GPUs, and this one is not among them. */
-static bool is_in_no_list(const gpumap_inventory *inventory, int64_t pid)
-{
-	size_t count = gpumap_inventory_count(inventory);
-
-	for (size_t i = 0; i < count; i++) {
-		const gpumap_device *d = gpumap_inventory_get(inventory, i);
-
-		if (gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
-			return false;
-		for (int k = 0; k < gpumap_device_process_count(d); k++)
-			if (gpumap_process_int(gpumap_device_process(d, (size_t)k),
-					       GPUMAP_PROCESS_PID) == pid)
-				return false;
-	}
-	return count > 0;
-}
-
-/* In a container NVML may number processes as the host does; their open files it does not hide. */
-bool process_has_no_gpu(const char *pid)
-{
-	int64_t number = span_number(span_of(pid), INT32_MAX);
-	bool minors[MAX_MINOR] = {false}, known;
-	OWNED(inventory) *inventory = NULL;
-
-	if (process_open_minors(minors, number, &known) || !known ||
-	    gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL) != GPUMAP_OK)
-		return false;
-	return is_in_no_list(inventory, number);
 }
 
 /* --- the ranks of a run ------------------------------------------------------------- */
@@ -223,4 +189,37 @@ int process_of_run(gpumap_request *request, const char *pid, const gpumap_invent
 	if (logical >= 0 && gpumap_mapping_visible_count(mapping) > 1)
 		r = state_device(request, pid, &text, logical, report);
 	return r;
+}
+
+/* --- no GPU ------------------------------------------------------------------------- */
+
+/* Whether NVML lists all processes of all GPUs, and this one is not among them. */
+static bool is_in_no_list(const gpumap_inventory *inventory, int64_t pid)
+{
+	size_t count = gpumap_inventory_count(inventory);
+
+	for (size_t i = 0; i < count; i++) {
+		const gpumap_device *d = gpumap_inventory_get(inventory, i);
+
+		if (gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
+			return false;
+		for (int k = 0; k < gpumap_device_process_count(d); k++)
+			if (gpumap_process_int(gpumap_device_process(d, (size_t)k),
+					       GPUMAP_PROCESS_PID) == pid)
+				return false;
+	}
+	return count > 0;
+}
+
+/* In a container NVML may number processes as the host does; their open files it does not hide. */
+bool process_has_no_gpu(const char *pid)
+{
+	int64_t number = span_number(span_of(pid), INT32_MAX);
+	bool minors[MAX_MINOR] = {false}, known;
+	OWNED(inventory) *inventory = NULL;
+
+	if (process_open_minors(minors, number, &known) || !known ||
+	    gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL) != GPUMAP_OK)
+		return false;
+	return is_in_no_list(inventory, number);
 }

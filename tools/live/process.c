@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

@@ -6,10 +6,7 @@
 
 #include "base.h"
 
-enum {
-	MAX_ABOVE = 1000, /* parents of a process that are looked at */
-	MAX_MINOR = 256   /* numbers of device files */
-};
+enum { MAX_MINOR = 256 }; /* more than each N of /dev/nvidiaN */
 
 /* Whether it has ended, even if its parent has not collected it. */
 bool process_ended(int pid);

@@ -18,7 +18,6 @@
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "report/report.h"
-#include "text.h"
 
 /* The other screen, without a cursor. Lines that do not fit, as those of a narrower terminal, do
  * not continue on the next line. */

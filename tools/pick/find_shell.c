@@ -21,7 +21,7 @@
 #include "readfile.h"
 #include "text/words.h"
 
-enum { MAX_ABOVE = 256, LOOKS = 1000, SLEEPING_LOOKS = 20 };
+enum { LOOKS = 1000, SLEEPING_LOOKS = 20 };
 
 bool is_shell_name(const char *name)
 {

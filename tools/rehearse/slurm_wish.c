@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What sbatch and srun are asked for in a rehearsal, and how many nodes, tasks and GPUs that is. */
+/* What sbatch and srun are asked for in a rehearsal, and what all of Slurm's commands share: nodes,
+ * environment, messages. */
 #include "rehearse/slurm.h"
 
 #include <errno.h>

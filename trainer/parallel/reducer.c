@@ -68,6 +68,7 @@ bool reducer_open(struct reducer **ret, const struct reducer_options *options,
 		  struct train_error *error)
 {
 	struct reducer *r = xcalloc(1, sizeof(*r));
+	int status = 0;
 
 	r->options = *options;
 	r->buckets = *options->buckets;
@@ -76,12 +77,15 @@ bool reducer_open(struct reducer **ret, const struct reducer_options *options,
 	pthread_mutex_init(&r->mutex, NULL);
 	pthread_cond_init(&r->changed, NULL);
 	r->threaded = options->overlap && options->comm->calls->waits;
-	if (r->threaded && pthread_create(&r->thread, NULL, reduce_thread, r) != 0) {
+	if (r->threaded)
+		status = pthread_create(&r->thread, NULL, reduce_thread, r);
+	if (status) {
 		r->threaded = false;
 		reducer_close(r);
 		return train_fail(
 			error, TRAIN_FAILED,
-			"cannot start the thread that reduces gradients; write --overlap no");
+			"cannot start the thread that reduces gradients: %s; write --overlap no",
+			strerror(status));
 	}
 	*ret = r;
 	return true;

@@ -43,8 +43,8 @@ SIMD_BODY void consider(bool half, int lanes, const void *input, int64_t at, int
 	}
 }
 
-/* Bytes may alias any object and so prevent vectorizing; therefore they are kept in a local array.
- */
+/* Writes outputs, and which place of its window each has chosen. Bytes may alias any object and so
+ * prevent vectorizing; therefore they pass through a local array, here and in read_gradient(). */
 SIMD_BODY void write_chosen(bool half, int lanes, const struct pass *p, int64_t out,
 			    const float *max, const int32_t *best)
 {
