@@ -863,7 +863,8 @@ int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t ran
  *  - the rank variables of other launchers, and those above that this rank does not get: they
  *    are unset (rule R1);
  *  - CUDA_VISIBLE_DEVICES and, if that needs it, CUDA_DEVICE_ORDER (rule N5);
- *  - OMP_NUM_THREADS; with threads = auto only if `envp` does not have it;
+ *  - those of keys of the profile: OMP_NUM_THREADS, with threads = auto only if `envp` does not
+ *    have it, and others that gpumap.ini(5) names;
  *  - GPUMAP_RUN_GPUS (the rank's own GPUs, as a visible list), GPUMAP_RUN_RANK (its number) and
  *    GPUMAP_RUN_ID (the run); a gpumap that the rank itself starts reads them;
  *  - those of [env] and [unset]. If fn is called twice for a variable, the last call wins.

@@ -23,15 +23,14 @@ struct optimizer {
 	struct entry entries[];
 };
 
-enum { MOMENTUM, BETA1 };
 enum { COUPLED, DECOUPLED };
 enum { ON_CPU, EVERYWHERE };
 
 const struct optimizer_row optimizer_rows[OPTIMIZERS] = {
-#define OPTIMIZER(kind, word, rule, first, momentum, beta2, eps, weight_decay, lr, decay, where, \
-		  ...) \
-	{word, RULE_##rule, first, {OPTIMIZER_##kind, momentum, beta2, eps, weight_decay, false}, \
-	 lr,   decay,       where, {__VA_ARGS__}},
+#define OPTIMIZER(kind, word, rule, momentum, beta2, eps, weight_decay, lr, decay, where, ...) \
+	{word,         RULE_##rule, {OPTIMIZER_##kind, momentum, beta2, eps, weight_decay, false}, \
+	 lr,           decay,       where, \
+	 {__VA_ARGS__}},
 #include "optim/optimizers.def"
 #undef OPTIMIZER
 };

@@ -20,7 +20,7 @@ enum optimizer_kind {
 	OPTIMIZERS
 };
 
-/* "|sgd|adam|adamw" */
+/* "|sgd|adam|..." */
 static const char optimizer_bar_words[] =
 #define OPTIMIZER(kind, word, ...) "|" word
 #include "optim/optimizers.def"
@@ -42,7 +42,6 @@ struct optimizer_settings {
 struct optimizer_row {
 	const char *word;
 	enum update_rule rule;
-	bool beta1; /* its momentum is one */
 	struct optimizer_settings initial;
 	double lr; /* where a schedule begins */
 	bool decoupled, cuda;

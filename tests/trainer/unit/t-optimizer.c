@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SGD, Adam and AdamW: bits of PyTorch, parts and state. Built a second time with
+/* The optimizers: bits of PyTorch, parts and state. Built a second time with
  * the functions for any processor. */
 #include <math.h>
 #include <string.h>

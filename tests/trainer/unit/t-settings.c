@@ -94,12 +94,19 @@ START_TEST(optimizers)
 			const struct row *row = &rows[own[i]];
 			const double *member =
 				(const void *)((const char *)&settings + row->offset);
-			double initial;
+			double initial, others;
 
+			settings.optimizer = usual->initial;
+			others = *member;
 			settings.optimizer = o->initial;
 			initial = *member;
-			if (!row->initial ||
-			    word_place(strchr(row->only, '=') + 1, span_of(o->word)) < 0)
+			if (word_place(strchr(row->only, '=') + 1, span_of(o->word)) < 0)
+				continue;
+			snprintf(text, sizeof(text), "with %s %g", o->word, initial);
+			if (!row->initial)
+				ck_assert_msg(initial == others || strstr(row->help, text), "%s %s",
+					      row->option, text);
+			if (!row->initial)
 				continue;
 			ck_assert(row_read(row, &settings, row->initial, row->name, &error));
 			ck_assert_msg(*member == initial, "%s of %s is not %s", row->option,
