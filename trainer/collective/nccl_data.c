@@ -164,6 +164,14 @@ static bool put(struct nccl_comm *c, struct nccl_lane *lane, enum cudaStreamCapt
 	return false;
 }
 
+/* Puts a call on the lane, unless it has nothing to send. */
+#define ON_LANE(c, lane, size, call, ...) \
+	((size) == 0 || \
+	 (capturing(c, (lane)->stream, &recorded, error) && \
+	  put(c, lane, recorded, (c)->calls->call(__VA_ARGS__, (lane)->comm, (lane)->stream), \
+	      #call, error) && \
+	  nccl_end(c, lane, error)))
+
 bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, const char *what,
 		     struct train_error *error)
 {
@@ -172,15 +180,8 @@ bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, co
 	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
 	enum cudaStreamCaptureStatus recorded;
 
-	if (!lane)
-		return false;
-	return count == 0 ||
-	       (capturing(c, lane->stream, &recorded, error) &&
-		put(c, lane, recorded,
-		    c->calls->ncclAllReduce(values, values, (size_t)count, ncclFloat32, ncclSum,
-					    lane->comm, lane->stream),
-		    "ncclAllReduce", error) &&
-		nccl_end(c, lane, error));
+	return lane && ON_LANE(c, lane, count, ncclAllReduce, values, values, (size_t)count,
+			       ncclFloat32, ncclSum);
 }
 
 bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
@@ -191,14 +192,8 @@ bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int r
 	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
 	enum cudaStreamCaptureStatus recorded;
 
-	if (!lane)
-		return false;
-	return bytes == 0 || (capturing(c, lane->stream, &recorded, error) &&
-			      put(c, lane, recorded,
-				  c->calls->ncclBroadcast(values, values, bytes, ncclChar, root,
-							  lane->comm, lane->stream),
-				  "ncclBroadcast", error) &&
-			      nccl_end(c, lane, error));
+	return lane &&
+	       ON_LANE(c, lane, bytes, ncclBroadcast, values, values, bytes, ncclChar, root);
 }
 
 bool nccl_all_gather_values(struct communicator *comm, const void *mine, void *all, size_t bytes,
@@ -209,12 +204,5 @@ bool nccl_all_gather_values(struct communicator *comm, const void *mine, void *a
 	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
 	enum cudaStreamCaptureStatus recorded;
 
-	if (!lane)
-		return false;
-	return bytes == 0 ||
-	       (capturing(c, lane->stream, &recorded, error) &&
-		put(c, lane, recorded,
-		    c->calls->ncclAllGather(mine, all, bytes, ncclChar, lane->comm, lane->stream),
-		    "ncclAllGather", error) &&
-		nccl_end(c, lane, error));
+	return lane && ON_LANE(c, lane, bytes, ncclAllGather, mine, all, bytes, ncclChar);
 }
