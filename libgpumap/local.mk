@@ -125,6 +125,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/findings.c \
 	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \
 	libgpumap/plan/inherited_limit.c \
+	libgpumap/plan/inside_rank.c \
 	libgpumap/plan/inherited_list.c \
 	libgpumap/plan/job.c libgpumap/plan/job.h \
 	libgpumap/plan/layout.c \

@@ -77,7 +77,6 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/plan_busy.c \
 	tools/job/plan_finder.c tools/job/plan_finder.h \
 	tools/job/plan_hosts.c tools/job/plan_hosts.h \
-	tools/job/plan_inside_rank.c \
 	tools/job/plan_judge.c \
 	tools/job/plan_nested.c \
 	tools/job/plan_lease.c tools/job/plan_lease.h \
@@ -93,6 +92,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/rank_place.c tools/job/rank_place.h \
 	tools/job/rank_rows.c tools/job/rank_rows.h \
 	tools/job/rdzv_options.c tools/job/rdzv_options.h \
+	tools/job/read_plan_inside_rank.c \
 	tools/job/run_lease_end.c tools/job/run_lease_end.h \
 	tools/job/run_warn_leased.c tools/job/run_warn_leased.h \
 	tools/job/run_plan.c tools/job/run_plan.h \

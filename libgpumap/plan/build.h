@@ -181,7 +181,22 @@ const char *selection_count_fix(struct quoted *ret, const struct builder *b, siz
 /* The list that "inherit" refers to; NULL: there is none. */
 const struct plan_inherited *limits_list(const struct plan_host_input *host);
 void limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
-int limits_apply(struct builder *b, struct host_class *class, const struct device_index *index);
+int limit_apply(struct builder *b, struct host_class *class, const struct plan_inherited *limit,
+		const struct device_index *index);
+/* The devices of the i-th entry. A rank may use every compute instance that its own list names,
+ * although CUDA shows only one of a GPU instance. */
+const gpumap_device *const *limit_devices(const gpumap_mapping *mapping, size_t i, size_t *count);
+/* Which of the class's devices are inside the limit, and how many; NULL: no memory. */
+bool *inside_limit(struct builder *b, const struct host_class *class, const gpumap_mapping *mapping,
+		   const struct device_index *index, size_t *kept);
+/* "GPU 6, GPU 7 and 2 more" */
+void label_outside(struct strbuf *buf, const struct host_class *class, const bool *inside);
+void keep_inside(struct host_class *class, const bool *inside);
+/* Leaves out the GPUs of other ranks if the selection is inherited; if it names them, that is an
+ * error. For ranks of another launcher it is not known which rank has the named ones. Those of a
+ * lease are free, and belong to no rank. */
+int own_gpus_apply(struct builder *b, struct host_class *class, const struct plan_inherited *limit,
+		   const struct device_index *index);
 int order_rank_devices(struct builder *b, struct host_class *class,
 		       const struct device_index *index);
 int name_devices(struct builder *b, struct host_class *class);

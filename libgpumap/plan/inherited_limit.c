@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule S6a: an inherited list, a grant or the GPUs of a rank limit a selection. A selection may
- * override a list. */
+/* Rule S6a: an inherited list or a grant limits a selection. A selection may override a list. */
 #include "plan/build.h"
 
 #include "plan/job.h"
@@ -9,8 +8,7 @@
 static const char *limit_name(const struct plan_inherited *limit)
 {
 	static const char *const names[] = {"the shell's list", "the scheduler's grant",
-					    "the container's grant", "the rank's own",
-					    "the rank's own"};
+					    "the container's grant"};
 
 	return names[limit->kind];
 }
@@ -125,10 +123,7 @@ void limits_inherit(struct builder *b, struct host_class *class, const struct de
 		  MORE_HOSTS(class->host_count));
 }
 
-/* The devices of the i-th entry. A rank may use every compute instance that its own list names,
- * although CUDA shows only one of a GPU instance. */
-static const gpumap_device *const *limit_devices(const gpumap_mapping *mapping, size_t i,
-						 size_t *count)
+const gpumap_device *const *limit_devices(const gpumap_mapping *mapping, size_t i, size_t *count)
 {
 	const gpumap_entry *entry = &mapping->visible[i];
 	bool shared = entry_shares_instance(entry);
@@ -137,10 +132,8 @@ static const gpumap_device *const *limit_devices(const gpumap_mapping *mapping, 
 	return &entry->candidates[shared || entry_decided(entry) ? 0 : i];
 }
 
-/* Which of the class's devices are inside the limit, and how many; NULL: no memory. */
-static bool *inside_limit(struct builder *b, const struct host_class *class,
-			  const gpumap_mapping *mapping, const struct device_index *index,
-			  size_t *kept)
+bool *inside_limit(struct builder *b, const struct host_class *class, const gpumap_mapping *mapping,
+		   const struct device_index *index, size_t *kept)
 {
 	const gpumap_inventory *inventory = class->host->inventory;
 	bool *places = arena_alloc(&b->temp, device_places(inventory) + 1, sizeof(*places));
@@ -170,8 +163,7 @@ static bool *inside_limit(struct builder *b, const struct host_class *class,
 	return inside;
 }
 
-/* "GPU 6, GPU 7 and 2 more" */
-static void label_outside(struct strbuf *buf, const struct host_class *class, const bool *inside)
+void label_outside(struct strbuf *buf, const struct host_class *class, const bool *inside)
 {
 	enum { MAX_LISTED = 4 };
 	size_t n = 0;
@@ -235,7 +227,7 @@ static void report_outside(struct builder *b, struct host_class *class,
 	}
 }
 
-static void keep_inside(struct host_class *class, const bool *inside)
+void keep_inside(struct host_class *class, const bool *inside)
 {
 	size_t kept = 0;
 
@@ -245,8 +237,8 @@ static void keep_inside(struct host_class *class, const bool *inside)
 	class->count = kept;
 }
 
-static int apply_limit(struct builder *b, struct host_class *class,
-		       const struct plan_inherited *limit, const struct device_index *index)
+int limit_apply(struct builder *b, struct host_class *class, const struct plan_inherited *limit,
+		const struct device_index *index)
 {
 	bool user = limit->kind == PLAN_LIMIT_USER;
 	enum plan_conflict policy = class->settings->on_conflict.word;
@@ -271,120 +263,4 @@ static int apply_limit(struct builder *b, struct host_class *class,
 	if (user && policy == PLAN_CONFLICT_INTERSECT)
 		keep_inside(class, inside);
 	return GPUMAP_OK;
-}
-
-/* "GPU 1 alone", "GPU 0, GPU 1", "no GPU" */
-static void label_own(struct strbuf *buf, const struct plan_inherited *limit)
-{
-	const gpumap_mapping *mapping = limit->mapping;
-	size_t count;
-
-	for (size_t i = 0; i < mapping->visible_count; i++) {
-		const gpumap_device *const *devices = limit_devices(mapping, i, &count);
-
-		for (size_t k = 0; k < count; k++)
-			strbuf_printf(buf, "%s%s", i || k ? ", " : "", DEVICE_LABEL(devices[k]));
-	}
-	strbuf_puts(buf, !mapping->visible_count ? "no GPU" : "");
-}
-
-static void report_taken(struct builder *b, struct host_class *class,
-			 const struct plan_inherited *limit, const char *labels, const char *own)
-{
-	static const char take[] =
-		"write " SETTING("gpus = inherit") " to take its own, or start gpumap run once, "
-						   "outside of the ranks";
-	static const char none[] =
-		"write " SETTING("gpus = none") ", or start gpumap run once, outside of the ranks";
-	const struct plan_place *place = &class->settings->gpus.place;
-
-	class->bad = true;
-	plan_report(
-		b, FINDING_OTHER_RANKS,
-		ABOUT_PLACE(place, .rule = "S6a",
-			    .fix = limit->mapping->visible_count ? take : none),
-		SETTING("gpus") ": %s of %s would be taken from another rank: this is %s, which "
-				"has %s%s",
-		labels, class->host->name, limit->origin, own, MORE_HOSTS(class->host_count));
-}
-
-/* It is not known which GPUs are the rank's own. */
-static void report_bad_own(struct builder *b, struct host_class *class,
-			   const struct plan_inherited *limit)
-{
-	class->bad = true;
-	plan_report(b, FINDING_BAD_VALUE,
-		    ABOUT(.rule = "S6a", .origin = RUN_GPUS,
-			  .fix = "gpumap run sets it in its ranks: unset it if this is not one of "
-				 "them, "
-				 "else "
-				 "plan with an inventory of this host"),
-		    "'%s' is not a GPU of %s%s", QUOTE(span_of(limit->bad)), class->host->name,
-		    MORE_HOSTS(class->host_count));
-}
-
-/* The part that a rank takes of a list, if other ranks share the list. */
-static void report_own(struct builder *b, const struct host_class *class,
-		       const struct plan_inherited *limit, const char *own)
-{
-	plan_step(b, "S6a", limit->origin,
-		  "gpus = inherit: of the GPUs that %s sees on %s, its own: %s", limit->origin,
-		  class->host->name, own);
-	if (limit->kind == PLAN_LIMIT_RANK)
-		plan_report(b, FINDING_OWN_GPU,
-			    ABOUT(.rule = "R4", .origin = limit->origin,
-				  .fix = "start gpumap run once for each host, or name its "
-					 "GPUs: " SETTING("gpus = 0,1")),
-			    "ranks of this launcher share the GPUs of %s: this one takes %s",
-			    class->host->name, own);
-}
-
-/* Leaves out the GPUs of other ranks if the selection is inherited; if it names them, that is an
- * error. For ranks of another launcher it is not known which rank has the named ones. Those of a
- * lease are free, and belong to no rank. */
-static int apply_own(struct builder *b, struct host_class *class,
-		     const struct plan_inherited *limit, const struct device_index *index)
-{
-	bool *inside, inherit = class->selection->kind == PLAN_GPUS_INHERIT;
-	CLEANUP(strbuf_free) struct strbuf labels = {0}, own = {0};
-	size_t kept;
-
-	if (limit->kind == PLAN_LIMIT_RANK &&
-	    (class->selection->kind == PLAN_GPUS_GPU || class->selection->kind == PLAN_GPUS_FREE))
-		return GPUMAP_OK;
-	if (limit->bad && class->count) {
-		report_bad_own(b, class, limit);
-		return GPUMAP_OK;
-	}
-	inside = inside_limit(b, class, limit->mapping, index, &kept);
-	if (!inside)
-		return plan_nomem(b);
-	label_outside(&labels, class, inside);
-	label_own(&own, limit);
-	if (labels.failed || own.failed) {
-		plan_nomem(b);
-	} else if (kept < class->count && (!inherit || !kept)) {
-		report_taken(b, class, limit, labels.text, own.text);
-	} else if (kept < class->count) {
-		report_own(b, class, limit, own.text);
-		keep_inside(class, inside);
-	}
-	return b->arena->failed ? plan_nomem(b) : GPUMAP_OK;
-}
-
-int limits_apply(struct builder *b, struct host_class *class, const struct device_index *index)
-{
-	const struct plan_inherited *list = limits_list(class->host);
-	bool inherit = class->selection->kind == PLAN_GPUS_INHERIT;
-	int r = GPUMAP_OK;
-
-	for (size_t i = 0; r == GPUMAP_OK && i < class->host->inherited_count && !class->bad; i++) {
-		const struct plan_inherited *limit = &class->host->inherited[i];
-
-		if (limit->kind >= PLAN_LIMIT_RUN)
-			r = apply_own(b, class, limit, index);
-		else if (!inherit || limit != list)
-			r = apply_limit(b, class, limit, index);
-	}
-	return r;
 }

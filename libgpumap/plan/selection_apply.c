@@ -226,6 +226,24 @@ static void pick(struct picker *k)
 			take_all(k, &inventory->gpus[i]);
 }
 
+static int apply_limits(struct builder *b, struct host_class *class,
+			const struct device_index *index)
+{
+	const struct plan_inherited *list = limits_list(class->host);
+	bool inherit = class->selection->kind == PLAN_GPUS_INHERIT;
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; r == GPUMAP_OK && i < class->host->inherited_count && !class->bad; i++) {
+		const struct plan_inherited *limit = &class->host->inherited[i];
+
+		if (limit->kind >= PLAN_LIMIT_RUN)
+			r = own_gpus_apply(b, class, limit, index);
+		else if (!inherit || limit != list)
+			r = limit_apply(b, class, limit, index);
+	}
+	return r;
+}
+
 int selection_apply(struct builder *b, struct host_class *class)
 {
 	const gpumap_inventory *inventory = class->host->inventory;
@@ -271,7 +289,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 	if (r == GPUMAP_OK)
 		pick(&k);
 	if (r == GPUMAP_OK && !class->bad)
-		r = limits_apply(b, class, &k.index);
+		r = apply_limits(b, class, &k.index);
 	if (r == GPUMAP_OK && !class->bad)
 		r = order_rank_devices(b, class, &k.index);
 	device_index_free(&k.index);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a plan that is made inside a rank of gpumap run takes GPUs of other ranks. */
+/* Whether a plan that was read takes GPUs of other ranks, inside a rank of gpumap run. Those that
+ * are made there are limited by plan/inside_rank.c. */
 #include "job/plan_open.h"
 
 #include <stdlib.h>
