@@ -67,6 +67,9 @@ bool is_geforce(const struct gpu *gpu);
 bool needs_newer_driver(const struct facts *facts, int64_t cuda);
 /* The first environment that has PyTorch; without one, the last. */
 const struct python *first_with_torch(const struct facts *facts);
+/* Why nothing about the program could be compared with the machine; NULL: something was, or no
+ * program is named. A wrapper, such as srun, needs neither such a package nor CUDA. */
+const char *program_unchecked(const struct facts *facts, struct arena *arena);
 /* "2.5.1" or "of an unknown version" */
 const char *version_text(const struct package *package);
 /* Whether a libcuda is that of the package cuda-compat. */

@@ -118,23 +118,6 @@ static const char *why_gpus_unseen(const struct facts *facts)
 	return NULL;
 }
 
-/* Why nothing about the program could be compared with the machine; NULL: something was, or no
- * program is named. A wrapper, such as srun, needs neither such a package nor CUDA. */
-static const char *why_unchecked(struct doctor *doctor)
-{
-	const struct program_facts *program = &doctor->facts.program;
-
-	if (program->kind.why)
-		return arena_printf(&doctor->arena, "the program: %s", program->kind.why);
-	if (!program->name || has_packages(doctor->facts.pythons) || program->needed_count ||
-	    program->code)
-		return NULL;
-	return arena_printf(&doctor->arena,
-			    "the program: %s has " NO_PACKAGE
-			    ", and no library of CUDA; name the program that uses the GPU",
-			    program->name);
-}
-
 static int look(struct doctor *doctor, const struct doctor_options *options, gpumap_report *report)
 {
 	int r;
@@ -149,7 +132,7 @@ static int look(struct doctor *doctor, const struct doctor_options *options, gpu
 	for (size_t i = 0; i < check_count(); i++)
 		judge(check_get(i), &doctor->facts, &doctor->arena, &doctor->verdicts[i]);
 	doctor->gpus_unseen = why_gpus_unseen(&doctor->facts);
-	doctor->program_unseen = why_unchecked(doctor);
+	doctor->program_unseen = program_unchecked(&doctor->facts, &doctor->arena);
 	collect(doctor);
 	return GPUMAP_OK;
 }

@@ -180,3 +180,18 @@ void check_hidden(const struct facts *facts, struct verdict *verdict)
 		fine(verdict);
 	}
 }
+
+const char *program_unchecked(const struct facts *facts, struct arena *arena)
+{
+	const struct program_facts *program = &facts->program;
+
+	if (program->kind.why)
+		return arena_printf(arena, "the program: %s", program->kind.why);
+	if (!program->name || has_packages(facts->pythons) || program->needed_count ||
+	    program->code)
+		return NULL;
+	return arena_printf(arena,
+			    "the program: %s has " NO_PACKAGE
+			    ", and no library of CUDA; name the program that uses the GPU",
+			    program->name);
+}
