@@ -35,6 +35,9 @@ void hosts_drop_limits(struct known_host *host);
 /* The host whose GPUs, list and cores the i-th host has. */
 size_t host_source(const gpumap_hosts *hosts, size_t i);
 
+/* Adds a limit of entries as gpumap writes them (rule N5): UUIDs, or numbers in PCI order. */
+int hosts_limit_to(gpumap_hosts *hosts, struct known_host *host, enum plan_limit kind,
+		   const char *origin, const char *list);
 /* For a process that is one of several ranks of another launcher on its host. Its local rank
  * selects its own GPU, unless the ranks see only one GPU, or nothing is known of the host. */
 int hosts_limit_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,

@@ -2,13 +2,10 @@
 /* What a host's ranks inherit: a list, and who set it (rule S6a). */
 #include "plan/hosts.h"
 
-#include <stdio.h>
-
 #include "inventory/inventory.h"
 #include "plan/job.h"
 #include "request/request.h"
 #include "request/slurm_grant.h"
-#include "resolve/mapping.h"
 
 /* The list's own warnings. Findings about the program, which is empty here, do not matter. */
 static bool is_of_list(const gpumap_finding *f, const void *unused)
@@ -116,9 +113,8 @@ static const char *bad_entry(gpumap_hosts *hosts, const struct known_host *host,
 	return NULL;
 }
 
-/* Adds a limit of entries as gpumap writes them (rule N5): UUIDs, or numbers in PCI order. */
-static int limit_to(gpumap_hosts *hosts, struct known_host *host, enum plan_limit kind,
-		    const char *origin, const char *list)
+int hosts_limit_to(gpumap_hosts *hosts, struct known_host *host, enum plan_limit kind,
+		   const char *origin, const char *list)
 {
 	const char *envp[] = {
 		arena_printf(&hosts->arena, "CUDA_VISIBLE_DEVICES=%s", list),
@@ -143,7 +139,7 @@ static int limit_to_run(gpumap_hosts *hosts, struct known_host *host, const char
 			const char *list)
 {
 	size_t before = host->inherited_count;
-	int r = limit_to(hosts, host, PLAN_LIMIT_RUN, outer_rank(hosts, envp), list);
+	int r = hosts_limit_to(hosts, host, PLAN_LIMIT_RUN, outer_rank(hosts, envp), list);
 
 	if (r == GPUMAP_OK && host->inherited_count > before)
 		host->inherited[before].bad = bad_entry(hosts, host, list);
@@ -178,50 +174,5 @@ EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *c
 		r = GPUMAP_ENOMEM;
 	if (r != GPUMAP_OK)
 		hosts_drop_limits(host);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
-}
-
-/* The device that a local rank selects among those that the host's processes see; NULL: they see
- * only one, or it is not known. *none: there is no such device. */
-static const gpumap_device *device_of_rank(const struct known_host *host, size_t local_rank,
-					   bool *none)
-{
-	const gpumap_mapping *mapping =
-		host->inherited_count ? host->inherited[host->inherited_count - 1].mapping : NULL;
-	size_t count = mapping ? mapping->visible_count : host->inventory->count;
-
-	*none = count > 1 && local_rank >= count;
-	if (count < 2 || *none)
-		return NULL;
-	if (!mapping)
-		return host->inventory->gpus[local_rank].mig_enabled == 1
-			       ? NULL
-			       : &host->inventory->gpus[local_rank];
-	return entry_decided(&mapping->visible[local_rank])
-		       ? mapping->visible[local_rank].candidates[0]
-		       : NULL;
-}
-
-int hosts_limit_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
-		     gpumap_report *report)
-{
-	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
-	const gpumap_device *device;
-	char number[24] = "";
-	const char *origin;
-	bool none;
-	int r;
-
-	if (!host || !host->inventory)
-		return GPUMAP_OK;
-	device = device_of_rank(host, (size_t)local_rank, &none);
-	if (!device && !none)
-		return GPUMAP_OK;
-	if (device)
-		snprintf(number, sizeof(number), "%d", device->physical);
-	origin = arena_printf(&hosts->arena, "local rank %lld of %s", (long long)local_rank,
-			      launcher);
-	r = limit_to(hosts, host, PLAN_LIMIT_RANK, origin,
-		     device && device->uuid ? device->uuid : number);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }

@@ -2,8 +2,56 @@
 /* Rule S6a inside a rank of gpumap run, or of another launcher: it has only its own GPUs. */
 #include "plan/build.h"
 
+#include <stdio.h>
+
+#include "plan/hosts.h"
 #include "plan/job.h"
 #include "strbuf.h"
+
+/* The device that a local rank selects among those that the host's processes see; NULL: they see
+ * only one, or it is not known. *none: there is no such device. */
+static const gpumap_device *device_of_rank(const struct known_host *host, size_t local_rank,
+					   bool *none)
+{
+	const gpumap_mapping *mapping =
+		host->inherited_count ? host->inherited[host->inherited_count - 1].mapping : NULL;
+	size_t count = mapping ? mapping->visible_count : host->inventory->count;
+
+	*none = count > 1 && local_rank >= count;
+	if (count < 2 || *none)
+		return NULL;
+	if (!mapping)
+		return host->inventory->gpus[local_rank].mig_enabled == 1
+			       ? NULL
+			       : &host->inventory->gpus[local_rank];
+	return entry_decided(&mapping->visible[local_rank])
+		       ? mapping->visible[local_rank].candidates[0]
+		       : NULL;
+}
+
+int hosts_limit_rank(gpumap_hosts *hosts, size_t i, int64_t local_rank, const char *launcher,
+		     gpumap_report *report)
+{
+	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
+	const gpumap_device *device;
+	char number[24] = "";
+	const char *origin;
+	bool none;
+	int r;
+
+	if (!host || !host->inventory)
+		return GPUMAP_OK;
+	device = device_of_rank(host, (size_t)local_rank, &none);
+	if (!device && !none)
+		return GPUMAP_OK;
+	if (device)
+		snprintf(number, sizeof(number), "%d", device->physical);
+	origin = arena_printf(&hosts->arena, "local rank %lld of %s", (long long)local_rank,
+			      launcher);
+	r = hosts_limit_to(hosts, host, PLAN_LIMIT_RANK, origin,
+			   device && device->uuid ? device->uuid : number);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
 
 /* "GPU 1 alone", "GPU 0, GPU 1", "no GPU" */
 static void label_own(struct strbuf *buf, const struct plan_inherited *limit)
@@ -48,9 +96,7 @@ static void report_bad_own(struct builder *b, struct host_class *class,
 	plan_report(b, FINDING_BAD_VALUE,
 		    ABOUT(.rule = "S6a", .origin = RUN_GPUS,
 			  .fix = "gpumap run sets it in its ranks: unset it if this is not one of "
-				 "them, "
-				 "else "
-				 "plan with an inventory of this host"),
+				 "them, else plan with an inventory of this host"),
 		    "'%s' is not a GPU of %s%s", QUOTE(span_of(limit->bad)), class->host->name,
 		    MORE_HOSTS(class->host_count));
 }
