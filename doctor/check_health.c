@@ -142,8 +142,7 @@ void check_ready(const struct facts *facts, struct verdict *verdict)
 		wrong(verdict,
 		      ON_HOST "attest the GPUs, then run nvidia-smi conf-compute -srs 1 as root",
 		      "confidential computing is on, and the GPUs do not accept work yet (CUDA "
-		      "error "
-		      "802)");
+		      "error 802)");
 }
 
 CHECK_GPUS(check_remap_failed, {has_rows, rows_failed,

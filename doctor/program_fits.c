@@ -24,8 +24,7 @@ void check_cpu_build(const struct facts *facts, struct verdict *verdict)
 	if (torch->cuda.sight == ABSENT)
 		wrong(verdict,
 		      "install the wheel for CUDA in this environment, as PyTorch's page Get "
-		      "Started "
-		      "shows",
+		      "Started shows",
 		      "PyTorch %s in %s is built for %s", version_text(torch), python->prefix,
 		      torch->rocm ? "ROCm, not for CUDA" : "the CPU only");
 }
@@ -123,11 +122,9 @@ void check_architectures(const struct facts *facts, struct verdict *verdict)
 		if (!runs_on(code, gpu)) {
 			wrong(verdict,
 			      "install a build that supports this GPU; new GPUs need new builds, "
-			      "and "
-			      "new builds leave out old GPUs",
+			      "and new builds leave out old GPUs",
 			      "GPU %u has compute capability %lld.%lld, for which the program has "
-			      "no "
-			      "code",
+			      "no code",
 			      gpu->index, (long long)gpu->major, (long long)gpu->minor);
 			return;
 		}

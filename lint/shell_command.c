@@ -13,8 +13,7 @@ static bool is_harmless(struct span s)
 		base_name(s),
 		"cd echo printf true : test [ pwd pushd "
 		"popd shift ulimit umask hash type false mkdir cp "
-		"mv rm ln ls cat date sleep tee grep "
-		"sed awk head tail cut sort uniq wc tr "
+		"mv rm ln ls cat date sleep tee grep sed awk head tail cut sort uniq wc tr "
 		"seq hostname uname whoami which touch chmod find tar "
 		"unzip wget curl git pip pip3 clear module ml "
 		"conda basename dirname readlink realpath nvidia-smi scontrol squeue free "

@@ -22,8 +22,7 @@ static void report_expanded(struct shell *sh, struct place at, const char *varia
 	shell_report(
 		sh, FINDING_EXPANDED_EARLY, at, "R1",
 		FORMAT("let a shell in the task expand it: srun bash -c '... $%s ...'", variable),
-		"$%s is expanded before srun in line %d starts its tasks: all get the same "
-		"value",
+		"$%s is expanded before srun in line %d starts its tasks: all get the same value",
 		variable, line);
 }
 

@@ -143,8 +143,7 @@ static const char with_value[] =
 	"priority profile prolog qos relative reservation resv segment signal slurmd-debug "
 	"sockets-per-node switches task-epilog task-prolog thread-spec threads threads-per-core "
 	"time time-min tmp tres-bind tres-per-task treewidth uid wait wait-all-nodes "
-	"wait-for-children "
-	"wckey wrap";
+	"wait-for-children wckey wrap";
 
 bool slurm_knows(struct span name)
 {

@@ -20,8 +20,7 @@ struct arguments {
 
 const struct option_row doctor_rows[] = {
 	{"--root", "DIR",
-	 "check a recorded machine: DIR has copies of its /etc, /proc, /sys, /dev and "
-	 "/usr/lib*",
+	 "check a recorded machine: DIR has copies of its /etc, /proc, /sys, /dev and /usr/lib*",
 	 TEXT_TO(struct arguments, root)},
 	{"--all", NULL, "show user names, host names and home folders too",
 	 FLAG_TO(struct arguments, options.all)},

@@ -30,8 +30,7 @@ const struct option_row explain_rows[] = {
 	 FLAG_TO(struct explain, question.ask_driver)},
 	{"--format", "text|json|svg|" EXPLAIN_VALUES,
 	 "output format; svg is a picture; the others are one value for a script: of the device, "
-	 "or "
-	 "of the whole list with commas",
+	 "or of the whole list with commas",
 	 0},
 	{"--json", NULL, "the same as --format json", 0},
 	{NULL, NULL, NULL, 0},

@@ -124,8 +124,7 @@ static int refuse_operand(struct lint_command *command, const struct options *op
 		words_quote(&line, options->argv[i]);
 	}
 	hint_fill(&fix,
-		  starts ? "write echo @ | gpumap lint --as shell -, or name the script that "
-			   "has it"
+		  starts ? "write echo @ | gpumap lint --as shell -, or name the script that has it"
 			 : "write it in front: @ gpumap lint",
 		  &line.text);
 	return report_fail(command->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,

@@ -215,8 +215,7 @@ static void remind_of_nodes(const struct command_run *c)
 	report_add(
 		c->report, FINDING_OTHER_NODES,
 		ABOUT(.fix = "start the same command there, as gpumap uses no ssh: srun "
-			     "--ntasks-per-node=1 gpumap run "
-			     "..., or by hand with --node-rank N"),
+			     "--ntasks-per-node=1 gpumap run ..., or by hand with --node-rank N"),
 		"only the ranks of host %lld are started here; the ranks of %lld other host%s have "
 		"to be started there",
 		(long long)c->run.node, (long long)hosts - 1, hosts == 2 ? "" : "s");

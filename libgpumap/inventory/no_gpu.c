@@ -63,14 +63,12 @@ static void loaded(struct no_gpu_reason *reason, const struct no_gpu_host *host,
 		set_cause(reason, FINDING_NO_DRIVER,
 			  "ask for GPUs where the container or job is made",
 			  "the NVIDIA driver%s is loaded, but this process cannot open "
-			  "/dev/nvidiactl: "
-			  "%s",
+			  "/dev/nvidiactl: %s",
 			  driver, strerror(host->device_error));
 	else if (host->nvml == NVML_ERROR_LIBRARY_NOT_FOUND)
 		set_cause(reason, FINDING_NO_DRIVER,
 			  "install the driver's libraries; in a container ask for the driver "
-			  "capability "
-			  "'utility'",
+			  "capability 'utility'",
 			  "the NVIDIA driver%s is loaded, but libnvidia-ml.so.1 is missing",
 			  driver);
 	else if (host->nvml == NVML_ERROR_FUNCTION_NOT_FOUND)

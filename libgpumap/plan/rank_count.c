@@ -51,9 +51,7 @@ static void settle_without(struct builder *b)
 		"leave the host out, or write " SETTING("gpus = none") " for it";
 	static const char write[] =
 		"write " SETTING("ranks = N") " to start ranks without GPUs, or " SETTING(
-			"inventory = 8") " to plan "
-					 "for 8 "
-					 "GPUs";
+			"inventory = 8") " to plan for 8 GPUs";
 	const char *fix = b->input->scheduled ? plan_ask_fix : write;
 	bool any = false;
 

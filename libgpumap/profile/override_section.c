@@ -75,8 +75,7 @@ int override_check(const gpumap_section *section, gpumap_report *report)
 			report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE,
 			ABOUT_SETTING(setting, setting->key->scope == SCOPE_JOB
 						       ? "it is the same for the whole job"
-						       : "it is the same for all ranks of a "
-							 "host"),
+						       : "it is the same for all ranks of a host"),
 			"%s cannot depend on %s", setting->name, condition);
 	}
 	return code;

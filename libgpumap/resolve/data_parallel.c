@@ -46,8 +46,7 @@ static void check_module(struct resolver *resolver)
 					"move the module to cuda:%d, or put %d first in device_ids",
 					master->logical, chosen->logical)),
 			  "the module is on cuda:%d, but device_ids[0] is cuda:%d: DataParallel "
-			  "refuses "
-			  "that",
+			  "refuses that",
 			  chosen->logical, master->logical);
 		return;
 	}
@@ -60,8 +59,7 @@ static void check_module(struct resolver *resolver)
 	else
 		report_add(resolver->report, FINDING_STRAY_CONTEXT, &about,
 			   "cuda:0 is not used, but the current device stays 0: expect a context "
-			   "of 300 to "
-			   "900 MB on it");
+			   "of 300 to 900 MB on it");
 }
 
 /* Chunks of ceil(n/k): rule G6. gpumap-train does so in dp_chunk(), trainer/parallel/dp.c. */

@@ -315,8 +315,7 @@ void answer_undecidable(struct resolver *resolver, const gpumap_entry *entry)
 						     "or measure with gpumap "
 						     "inventory --ask-driver"),
 			  "cuda:%d can be any of %zu GPUs of different models, because CUDA's "
-			  "order is not "
-			  "known",
+			  "order is not known",
 			  entry->logical, entry->count);
 }
 

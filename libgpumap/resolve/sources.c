@@ -118,8 +118,7 @@ static void explain_winner(struct resolver *resolver, const struct timeline *tim
 			if (strchr(time->losers.list[i].value, ',')) {
 				step_add(resolver, "S9", NULL,
 					 "the indices of the new list refer to the parent view, "
-					 "not to the one "
-					 "that it replaced");
+					 "not to the one that it replaced");
 				break;
 			}
 }

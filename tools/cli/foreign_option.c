@@ -282,16 +282,14 @@ static const struct guess intents[] = {
 	 "torch.cuda.set_per_process_memory_fraction({*" MEMORY
 	 " #G|20G} / torch.cuda.get_device_properties(0).total_memory) in the "
 	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free {" MEMORY
-	 " #G|20G} "
-	 "-- PROGRAM "
+	 " #G|20G} -- PROGRAM "
 	 "takes a GPU with that much free, gpumap ps shows what is in use"},
 	{"stale gc clean cleanup kill zombie zombies orphan orphans prune reap",
 	 "gpumap ps --stale lists the processes whose run has ended, with their PIDs, and ends "
 	 "none; to end one: kill PID; Ctrl-C in gpumap run ends a run"},
 	{"import pip module api", PYTHON_JSON "; " PYTHON_MODULE},
 	{"driver drivers torch pytorch tensorflow jax cupy compat compatible compatibility "
-	 "versions cuda cudnn "
-	 "nccl",
+	 "versions cuda cudnn nccl",
 	 "gpumap doctor compares the driver with the PyTorch of this environment; gpumap run "
 	 "train.py starts a program"},
 	{"visible visibles indexes list-indices",

@@ -38,8 +38,7 @@ static bool is_own_list(const char *list, gpumap_report *report)
 		report_add(report, FINDING_BAD_VALUE,
 			   ABOUT(.rule = "S6a", .origin = RUN_GPUS,
 				 .fix = "gpumap run sets it in its ranks: unset it if this is not "
-					"one of "
-					"them"),
+					"one of them"),
 			   "'%s' is not a GPU", QUOTE(entry));
 		return false;
 	}

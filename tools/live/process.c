@@ -76,8 +76,7 @@ const char *process_refused_fix(void)
 {
 	return geteuid() ? "only its user and root may look: try sudo"
 			 : "this system refuses it to root too, as a container may: look from "
-			   "outside "
-			   "of it";
+			   "outside of it";
 }
 
 static int unreadable(const char *pid, const char *path, gpumap_report *report)

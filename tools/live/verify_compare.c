@@ -192,8 +192,7 @@ static void report_place(const struct verify *v, struct verify_rank *rank,
 			   ABOUT(.rule = "D1",
 				 .fix = "let it select its GPU before the first call of CUDA "
 					"(torch.cuda.set_device) and map what it loads there; or "
-					"start "
-					"it with --share isolate"),
+					"start it with --share isolate"),
 			   "%s also has memory on %s%s%s, besides %s", WHO(rank, use->pid),
 			   VERIFY_NAME(use->device), amount, whose, own);
 	else

@@ -178,8 +178,7 @@ static bool report_lost(struct run *r, int64_t mine, struct train_error *error)
 	if (all && r->rank == 0 && lost > 0)
 		fprintf(stderr,
 			"gpumap-train: warning: the time line lacks %lld parts, for which there "
-			"was "
-			"no room; give fewer --profile-steps\n",
+			"was no room; give fewer --profile-steps\n",
 			(long long)lost);
 	return all;
 }
@@ -189,8 +188,7 @@ static bool report_not_profiled(const struct run *r)
 	if (r->rank == 0)
 		fprintf(stderr,
 			"gpumap-train: remark: no time line: of %lld steps none was measured, "
-			"since "
-			"that begins after the first %d; give more --steps or --epochs\n",
+			"since that begins after the first %d; give more --steps or --epochs\n",
 			(long long)r->counted, RUN_NOT_PROFILED);
 	return true;
 }
