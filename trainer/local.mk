@@ -143,6 +143,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/resume_check.c trainer/run/resume_check.h \
 	trainer/run/run.h \
 	trainer/run/step.c \
+	trainer/run/step_metrics.c trainer/run/step_metrics.h \
 	trainer/run/stop.c trainer/run/stop.h \
 	trainer/run/training.c trainer/run/training.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \

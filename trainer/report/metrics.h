@@ -31,9 +31,9 @@ struct step_metrics {
 	double accuracy;     /* in 0..1, of the training samples */
 	double lr;
 	double seconds; /* from the previous step to this one */
-	/* Own time of ranks, without waiting for others (run/step.c compares them). On GPUs, in
-	 * modes ddp and mp, it is measured only in profiled steps; else NAN, and slowest_rank is
-	 * -1. */
+	/* Own time of ranks, without waiting for others (run/step_metrics.c compares them). On
+	 * GPUs, in modes ddp and mp, it is measured only in profiled steps; else NAN, and
+	 * slowest_rank is -1. */
 	double slowest_seconds, mean_seconds;
 	int slowest_rank;
 	/* Of the slowest rank: waiting for gradients after backward; NAN: not measured, as when the

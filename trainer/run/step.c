@@ -7,60 +7,8 @@
 #include "base/clock.h"
 #include "memory.h"
 #include "run/run.h"
+#include "run/step_metrics.h"
 #include "run/stop.h"
-
-/* The results of a step that ranks share. */
-struct step_share {
-	double loss;
-	int64_t correct, own_ns, exposed_ns; /* -1: not measured */
-	int64_t stop;                        /* signal, or 0 */
-};
-
-_Static_assert(sizeof(struct step_share) <= MAX_GATHER, "it is gathered in two parts");
-
-static double seconds_of(int64_t ns)
-{
-	return ns < 0 ? NAN : (double)ns * 1e-9;
-}
-
-/* If one rank's own time is not known, the slowest is not known either. */
-static void compare_times(const struct step_share *all, int world, struct step_metrics *m)
-{
-	int64_t slowest = -1, sum = 0;
-	bool known = true;
-
-	for (int i = 0; i < world; i++) {
-		known = known && all[i].own_ns >= 0;
-		sum += all[i].own_ns;
-		if (all[i].own_ns > slowest) {
-			slowest = all[i].own_ns;
-			m->slowest_rank = i;
-			m->exposed_seconds = seconds_of(all[i].exposed_ns);
-		}
-	}
-	m->slowest_seconds = (double)slowest * 1e-9;
-	m->mean_seconds = (double)sum * 1e-9 / world;
-	if (known)
-		return;
-	m->slowest_rank = -1;
-	m->slowest_seconds = m->mean_seconds = m->exposed_seconds = NAN;
-}
-
-static void add_up(const struct run *r, const struct step_share *all, struct step_metrics *m,
-		   int *stop)
-{
-	int64_t correct = 0;
-
-	for (int i = 0; i < r->comm->world; i++) {
-		m->loss += all[i].loss;
-		correct += all[i].correct;
-		if (*stop == 0)
-			*stop = (int)all[i].stop;
-	}
-	m->loss /= (double)m->samples;
-	m->accuracy = (double)correct / (double)m->samples;
-	compare_times(all, r->comm->world, m);
-}
 
 static void scale_after(struct run *r, const struct step_output *output, struct step_metrics *m)
 {
@@ -88,7 +36,7 @@ static bool write_gathered(struct run *r, const struct step_share *all, int *sto
 {
 	struct step_metrics *m = &r->pending[r->gathered++ % MAX_FETCH].metrics;
 
-	add_up(r, all, m, stop);
+	step_metrics_add_up(m, all, r->comm->world, stop);
 	if (r->metrics && !metrics_step(r->metrics, m, error))
 		return false;
 	r->reported_step = m->step;
