@@ -95,6 +95,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/read_plan_inside_rank.c \
 	tools/job/run_lease_end.c tools/job/run_lease_end.h \
 	tools/job/run_warn_leased.c tools/job/run_warn_leased.h \
+	tools/job/run_failure.c \
 	tools/job/run_plan.c tools/job/run_plan.h \
 	tools/job/run_ranks.c tools/job/run_ranks.h \
 	tools/job/node_rank.c \

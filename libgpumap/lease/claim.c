@@ -68,14 +68,6 @@ static bool has_control(const char *value)
 	return false;
 }
 
-/* Why MIG instances cannot have the value; NULL: they can. */
-static const char *not_of_instances(const char *key, struct span value)
-{
-	if (streq(key, "slots") && span_number(value, MAX_SLOTS) > 1)
-		return CLAIM_NO_SLOTS;
-	return streq(key, "near") && span_is(value, "yes") ? CLAIM_NO_LINK : NULL;
-}
-
 /* Returns the values that are valid, or NULL if the value was taken. */
 static const char *set_number(gpumap_claim *claim, const char *key, struct span value)
 {
@@ -150,7 +142,7 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 	const char *wanted;
 
 	if (span_is_any(span_of(key), "count for max_used min_free max_load near slots wait")) {
-		wanted = claim->instances ? not_of_instances(key, span_of(value)) : NULL;
+		wanted = claim->instances ? instances_refuse(key, span_of(value)) : NULL;
 		if (wanted)
 			return claim_clash("--mig", wanted, origin, report);
 		wanted = set_number(claim, key, span_of(value));

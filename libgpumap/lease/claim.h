@@ -45,11 +45,10 @@ bool order_prefer(size_t *order, size_t preferred, size_t g, size_t gpus);
 
 /* --- MIG instances, or GPUs (instances.c) --------------------------------------------------- */
 
-#define CLAIM_NO_SLOTS "MIG instances have no slots"
-#define CLAIM_NO_LINK "no link connects MIG instances"
-
 /* GPUMAP_EINPUT, after the error that the option `other` contradicts that of `origin`. */
 int claim_clash(const char *other, const char *why, const char *origin, gpumap_report *report);
+/* Why MIG instances cannot have the value of a key; NULL: they can. */
+const char *instances_refuse(const char *key, struct span value);
 /* Sets the key mig: "yes", "no" or a profile. GPUMAP_EINPUT, GPUMAP_ENOMEM. */
 int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin,
 		  gpumap_report *report);

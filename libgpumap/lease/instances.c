@@ -6,11 +6,21 @@
 #include "report/report.h"
 #include "request/profile_keys.h"
 
+#define NO_SLOTS "MIG instances have no slots"
+#define NO_LINK "no link connects MIG instances"
+
 int claim_clash(const char *other, const char *why, const char *origin, gpumap_report *report)
 {
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 			   ABOUT(.origin = origin, .fix = "leave one of the two out"),
 			   "cannot be combined with %s: %s", other, why);
+}
+
+const char *instances_refuse(const char *key, struct span value)
+{
+	if (streq(key, "slots") && span_number(value, MAX_SLOTS) > 1)
+		return NO_SLOTS;
+	return streq(key, "near") && span_is(value, "yes") ? NO_LINK : NULL;
 }
 
 int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin, gpumap_report *report)
@@ -28,9 +38,9 @@ int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin, gp
 				   ABOUT(.origin = origin, .fix = wanted), "'%s' is not valid",
 				   QUOTE(span_of(value)));
 	if (!none && claim->terms.slots > 1)
-		return claim_clash("--slots", CLAIM_NO_SLOTS, origin, report);
+		return claim_clash("--slots", NO_SLOTS, origin, report);
 	if (!none && claim->terms.near)
-		return claim_clash("--near", CLAIM_NO_LINK, origin, report);
+		return claim_clash("--near", NO_LINK, origin, report);
 	if (!any && !none && !(profile = xstrdup(value)))
 		return report_nomem(report);
 	free(claim->profile);

@@ -6,23 +6,24 @@
 
 #include "strbuf.h"
 
-/* Other settings that decide the list, and the request's keys for them. */
-static const enum profile_key_id statement_keys[] = {
-	PKEY_PROGRAM_in_code, PKEY_PROGRAM_script_inline, PKEY_PROGRAM_script_export,
-	PKEY_PROGRAM_prefix};
+/* The list that the setting states; "": none. */
+static const char *stated_list(const struct plan_settings *settings, enum profile_key_id key)
+{
+	return profile_key(key)->use & STATES_LIST ? SETTING_OF(settings, key)->text : "";
+}
 
 bool plan_has_statements(const struct plan_settings *settings)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(statement_keys); i++)
-		if (*SETTING_OF(settings, statement_keys[i])->text)
+	EACH_PLAN_KEY (key)
+		if (*stated_list(settings, key))
 			return true;
 	return false;
 }
 
 bool plan_states_by_rank(const struct plan_settings *settings)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(statement_keys); i++) {
-		const char *text = SETTING_OF(settings, statement_keys[i])->text;
+	EACH_PLAN_KEY (key) {
+		const char *text = stated_list(settings, key);
 
 		if (strstr(text, "%r") || strstr(text, "%n"))
 			return true;
@@ -155,12 +156,9 @@ static int state_statements(const struct asking *a)
 {
 	int r = GPUMAP_OK;
 
-	for (size_t i = 0; r == GPUMAP_OK && i < ARRAY_SIZE(statement_keys); i++) {
-		const char *text = SETTING_OF(a->settings, statement_keys[i])->text;
-
-		if (*text)
-			r = state(a, statement_keys[i], text);
-	}
+	EACH_PLAN_KEY (key)
+		if (r == GPUMAP_OK && *stated_list(a->settings, key))
+			r = state(a, key, stated_list(a->settings, key));
 	return r;
 }
 

@@ -61,8 +61,9 @@ enum key_use {
 	EXEC_DOES = 1 << 1,  /* gpumap exec applies it, inside another launcher too */
 	EXEC_LOSES = 1 << 2, /* only the launcher can apply it; libgpumap/emit lists which do */
 	OF_PROCESS =
-		1 << 3,     /* changes the rank's process; gpumap exec or the launcher applies it */
-	NEEDS_EXEC = 1 << 4 /* if it is not the default, emit starts ranks by gpumap exec */
+		1 << 3, /* changes the rank's process; gpumap exec or the launcher applies it */
+	NEEDS_EXEC = 1 << 4, /* if it is not the default, emit starts ranks by gpumap exec */
+	STATES_LIST = 1 << 5 /* a visible list of the program, stated in a request */
 };
 
 struct profile_key {

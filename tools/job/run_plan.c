@@ -11,7 +11,6 @@
 #include "cli/output.h"
 #include "launch/held_port.h"
 #include "pick/lease_here.h"
-#include "cli/machine.h"
 #include "plan/job.h"
 #include "job/plan_open.h"
 #include "job/plan_show.h"
@@ -194,70 +193,6 @@ static bool has_scripts(struct running *r)
 	return true;
 }
 
-/* Redirects the ranks' output to standard error, and keeps standard output for the record. -1: no
- * record is wanted there. */
-static int keep_output(const struct running *r)
-{
-	int out = r->run->json ? dup(STDOUT_FILENO) : -1;
-
-	if (out >= 0)
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-	return out;
-}
-
-static void give_back_output(int out)
-{
-	if (out < 0)
-		return;
-	dup2(out, STDOUT_FILENO);
-	close(out);
-}
-
-static bool print_record(const struct running *r)
-{
-	CLEANUP_FREE char *text = record_text(&r->record);
-
-	return (text ? print_text(text, r->report) : report_nomem(r->report)) == GPUMAP_OK;
-}
-
-static bool uses_gpus(const struct plan_layout *layout)
-{
-	for (size_t l = 0; l < layout->count; l++)
-		if (layout->ranks[l].device_count)
-			return true;
-	return false;
-}
-
-/* On a host without GPUs a program that needs the GPUs of a synthetic machine fails, and its own
- * message does not tell why. */
-static int explain_failure(const struct running *r)
-{
-	const gpumap_plan *plan = r->run->plan;
-	const struct speech speech = job_speech(plan);
-	const char *machine =
-		r->run->machine ? r->run->machine : gpumap_plan_setting(plan, "inventory", -1);
-	OWNED(inventory) *host = NULL;
-	OWNED(report) *scratch = NULL;
-	const char *none;
-	int code;
-
-	if (!r->result.status || r->result.cause != LAUNCH_DONE ||
-	    key_value(PKEY_PROFILE_inventory, machine).word == PLAN_INVENTORY_HOST ||
-	    !uses_gpus(job_host(plan, r->run->node)->layout))
-		return GPUMAP_OK;
-	scratch = new_report();
-	code = scratch ? machine_open(&host, "host", 0, scratch) : GPUMAP_ENOMEM;
-	none = code == GPUMAP_OK ? gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU) : NULL;
-	if (none)
-		report_add(
-			r->report, FINDING_NO_GPU,
-			ABOUT(.rule = "E1", .speech = &speech,
-			      .fix = "start it on a host with GPUs, without " SETTING("inventory")),
-			"%s: the GPUs of " SETTING("inventory = %s") " are not here", none,
-			QUOTE(span_of(machine)));
-	return code == GPUMAP_ENOMEM ? code : GPUMAP_OK;
-}
-
 /* The ranks have ended: completes the record. */
 static bool conclude(struct running *r, size_t shown)
 {
@@ -265,7 +200,7 @@ static bool conclude(struct running *r, size_t shown)
 	bool kept = true;
 
 	clock_gettime(CLOCK_REALTIME, &r->record.ended);
-	if (explain_failure(r) != GPUMAP_OK)
+	if (run_explain_failure(r->run, &r->result, r->report) != GPUMAP_OK)
 		report_nomem(r->report);
 	if (r->path)
 		kept = record_write(&r->record, r->path, r->report) == GPUMAP_OK;
@@ -304,15 +239,15 @@ int run_plan(const struct run *run, gpumap_report *report)
 	shown = print_report(&(struct output){.report = report}, 0);
 	if (code == GPUMAP_OK) {
 		r.ranks.launch.styled = color_on(STDERR_FILENO);
-		out = keep_output(&r);
+		out = record_keep_output(run);
 		if (has_scripts(&r))
 			start(&r);
-		give_back_output(out);
+		record_give_back_output(out);
 		kept = conclude(&r, shown);
 	}
 	shown = gpumap_report_count(report);
 	if (run->json)
-		kept = print_record(&r) && kept;
+		kept = record_print(&r.record, report) && kept;
 	print_report(&(struct output){.report = report}, shown);
 	code = kept || r.result.status ? r.result.status : STATUS_OWN_FAILURE;
 	port_release(&r.port);
@@ -334,6 +269,6 @@ void run_print_refusal(const struct run *run, gpumap_report *report)
 	r.result.status = STATUS_OWN_FAILURE;
 	r.result.cause = LAUNCH_REFUSED;
 	r.record = (struct record){.run = run, .result = &r.result, .report = report};
-	print_record(&r);
+	record_print(&r.record, report);
 	print_report(&(struct output){.report = report}, shown);
 }

@@ -140,7 +140,8 @@ static json_t *record_json(const struct record *record)
 		{"findings", json_findings(record->report)});
 }
 
-char *record_text(const struct record *record)
+/* NULL without memory; the caller frees it. */
+static char *record_text(const struct record *record)
 {
 	struct strbuf buf = {0};
 
@@ -177,4 +178,28 @@ int record_write(const struct record *record, const char *path, gpumap_report *r
 
 	return text ? write_file(path, span_of(text), "the record of the run", report)
 		    : report_nomem(report);
+}
+
+int record_keep_output(const struct run *run)
+{
+	int out = run->json ? dup(STDOUT_FILENO) : -1;
+
+	if (out >= 0)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	return out;
+}
+
+void record_give_back_output(int out)
+{
+	if (out < 0)
+		return;
+	dup2(out, STDOUT_FILENO);
+	close(out);
+}
+
+bool record_print(const struct record *record, gpumap_report *report)
+{
+	CLEANUP_FREE char *text = record_text(record);
+
+	return (text ? print_text(text, report) : report_nomem(report)) == GPUMAP_OK;
 }

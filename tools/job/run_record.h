@@ -25,9 +25,6 @@ void record_free(struct record *record);
 /* Keeps what --verify found, as JSON; NULL or invalid: nothing. */
 void record_verify(struct record *record, const char *found);
 
-/* The record as JSON; NULL without memory. The caller frees it. */
-char *record_text(const struct record *record);
-
 /* The path of the record: by the option, or in the folder of the logs. NULL: there is
  * none. The caller frees it. */
 int record_place(char **ret, const struct record *record, gpumap_report *report);
@@ -35,8 +32,20 @@ int record_place(char **ret, const struct record *record, gpumap_report *report)
 /* Writes the record to `path`, whole or not at all. */
 int record_write(const struct record *record, const char *path, gpumap_report *report);
 
+/* Redirects the ranks' standard output to standard error, and keeps it for the record of --json.
+ * -1: no record is wanted there. */
+int record_keep_output(const struct run *run);
+void record_give_back_output(int out);
+/* False: it is not printed, and the report says why. */
+bool record_print(const struct record *record, gpumap_report *report);
+
 /* The word of a cause in a record: "done". */
 const char *record_cause(enum launch_cause cause);
+
+/* On a host without GPUs a program that needs those of a synthetic machine fails, and its own
+ * message does not tell why: the report gets it. GPUMAP_ENOMEM. */
+int run_explain_failure(const struct run *run, const struct launch_result *result,
+			gpumap_report *report);
 
 /* --- read_record.c ---------------------------------------------------------------------- */
 

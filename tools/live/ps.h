@@ -125,6 +125,9 @@ enum ps_run_state ps_run_state(int pid, const struct process_text *text);
 /* Who has leased the GPUs, and which run has those without a process for its ranks; a warning says
  * why that is not known. */
 void ps_read_leases(struct ps *ps, gpumap_report *report);
+/* How old a lease is at most, in seconds; -1: not known. A process can wait for its lease, so that
+ * is not older than the process. */
+int64_t ps_lease_age(const struct ps *ps, const gpumap_process *owner);
 /* The first of the leases from ps->ended[*i] on that has the GPU; NULL: none. *i is behind it. */
 const struct ps_ended *ps_next_ended(const struct ps *ps, const struct ps_gpu *gpu, size_t *i);
 /* Whether the parent of the process has ended, and it has no terminal. */

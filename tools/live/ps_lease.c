@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who has leased the GPUs that gpumap ps shows. */
+/* Who has leased the GPUs that gpumap ps shows, and for how long at most. */
 #include "live/ps.h"
 
 #include "inventory/inventory.h"
@@ -117,6 +117,13 @@ void ps_read_leases(struct ps *ps, gpumap_report *report)
 		lease_kept_read(&ps->ended[i].kept, claim, ps->ended[i].owner);
 	describe(ps);
 	read_planned(ps);
+}
+
+int64_t ps_lease_age(const struct ps *ps, const gpumap_process *owner)
+{
+	int64_t start = gpumap_process_int(owner, GPUMAP_PROCESS_START_TIME);
+
+	return start < 0 ? -1 : start < ps->now ? ps->now - start : 0;
 }
 
 const struct ps_ended *ps_next_ended(const struct ps *ps, const struct ps_gpu *gpu, size_t *i)

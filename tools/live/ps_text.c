@@ -395,22 +395,22 @@ static void person_text(struct strbuf *buf, const gpumap_process *p, bool named)
 		strbuf_printf(buf, " (user %lld)", (long long)uid);
 }
 
-/* "process 4711 (anna), at most 3m ago": the lease is not older than the process that took it. */
+/* "process 4711 (anna), at most 3m ago" */
 static void owner_text(struct strbuf *buf, const struct ps *ps, const gpumap_process *owner_process)
 {
-	int64_t start = gpumap_process_int(owner_process, GPUMAP_PROCESS_START_TIME);
+	int64_t age = ps_lease_age(ps, owner_process);
 	bool ended = process_ended((int)owner_process->pid);
-	char age[16];
+	char text[16];
 
 	person_text(buf, owner_process, !ended);
 	if (ended) {
 		strbuf_puts(buf, ", which has ended: what it started holds it");
 		return;
 	}
-	if (start >= 0 && ps->now <= start)
+	if (age == 0)
 		strbuf_puts(buf, ", less than 1 s ago");
-	else if (start >= 0)
-		strbuf_printf(buf, ", at most %s ago", ps_age(age, ps->now - start));
+	else if (age > 0)
+		strbuf_printf(buf, ", at most %s ago", ps_age(text, age));
 }
 
 /* "2 of 4 slots leased by processes 4700 and 4711" */
