@@ -87,10 +87,10 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/gpu_lock.c \
 	libgpumap/lease/holders.c libgpumap/lease/holders.h \
 	libgpumap/lease/in_use.c \
-	libgpumap/lease/instances.c \
 	libgpumap/lease/lease.c libgpumap/lease/lease.h \
 	libgpumap/lease/lease_files.c \
 	libgpumap/lease/look.c \
+	libgpumap/lease/mig.c \
 	libgpumap/lease/name.c \
 	libgpumap/lease/near.c \
 	libgpumap/lease/nested.c \
@@ -194,8 +194,8 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/resolve/exclusive_statements.c \
 	libgpumap/resolve/grants.c \
 	libgpumap/resolve/modes.c \
-	libgpumap/resolve/ignored_variables.c \
 	libgpumap/resolve/host.c \
+	libgpumap/resolve/ignored_statements.c \
 	libgpumap/resolve/inventory_key.c \
 	libgpumap/resolve/launchers.c \
 	libgpumap/resolve/list_steps.c \

@@ -78,7 +78,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/plan_finder.c tools/job/plan_finder.h \
 	tools/job/plan_hosts.c tools/job/plan_hosts.h \
 	tools/job/plan_judge.c \
-	tools/job/plan_nested.c \
+	tools/job/plan_nested_launcher.c \
 	tools/job/plan_lease.c tools/job/plan_lease.h \
 	tools/job/plan_lint.c \
 	tools/job/plan_this_host.c \

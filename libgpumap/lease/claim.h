@@ -43,7 +43,7 @@ int claim_order(size_t *order, size_t *preferred, const gpumap_claim *claim,
  * among these, or is not a GPU. */
 bool order_prefer(size_t *order, size_t preferred, size_t g, size_t gpus);
 
-/* --- MIG instances, or GPUs (instances.c) --------------------------------------------------- */
+/* --- MIG instances, or GPUs (mig.c) --------------------------------------------------------- */
 
 /* GPUMAP_EINPUT, after the error that the option `other` contradicts that of `origin`. */
 int claim_clash(const char *other, const char *why, const char *origin, gpumap_report *report);
