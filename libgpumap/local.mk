@@ -143,24 +143,26 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/plan_settings.c libgpumap/plan/plan_settings.h \
 	libgpumap/plan/rank_count.c \
 	libgpumap/plan/rank_statements.c \
+	libgpumap/plan/share.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/plan/device_use.c \
 	libgpumap/plan/values.c \
 	libgpumap/profile/check.c \
 	libgpumap/profile/effective.c \
+	libgpumap/profile/python_command.c \
 	libgpumap/profile/read_entry.c \
 	libgpumap/profile/env_section.c \
 	libgpumap/profile/file.c \
 	libgpumap/profile/include.c \
 	libgpumap/profile/inherit.c \
 	libgpumap/profile/link.c \
+	libgpumap/profile/option_or_variable.c \
 	libgpumap/profile/override_section.c \
 	libgpumap/profile/override_when.c \
 	libgpumap/profile/profile.h \
 	libgpumap/profile/program_section.c \
 	libgpumap/profile/read_sections.c libgpumap/profile/read_sections.h \
 	libgpumap/profile/find_section.c \
-	libgpumap/profile/set.c \
 	libgpumap/profile/settle.c \
 	libgpumap/profile/sweep.c \
 	libgpumap/profile/which_file.c \

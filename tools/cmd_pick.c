@@ -270,7 +270,7 @@ static int status_of(const struct arguments *a, int code, bool program)
 				       report_lacks_memory(a->output.report)
 			       ? STATUS_MALFORMED
 			       : STATUS_NO;
-	return lease_status(code, a->output.report);
+	return status_of_lease(code, a->output.report);
 }
 
 /* For pick_keep too. */

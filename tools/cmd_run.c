@@ -227,7 +227,7 @@ static int own_failure(const struct command_run *c, int code)
 	print_report(&(struct output){.report = c->report}, 0);
 	if (c->run.json)
 		run_print_refusal(&c->run, c->report);
-	return lease_status(code, c->report);
+	return status_of_lease(code, c->report);
 }
 
 /* Opens closed standard streams, so that a file that is opened later does not become one. The

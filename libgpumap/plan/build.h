@@ -2,9 +2,9 @@
 /*
  * Shared by the stages of plan_make, in their order. selection and inherited_limit find the devices
  * of a class of equal hosts. rank_count divides the ranks among the hosts. layout gives devices to
- * the local ranks and asks gpumap_resolve which device each rank uses. clash and failing_device
- * judge the result, clash_fix knows remedies, and bind_cores binds cores. A stage sets `failed` if
- * the plan cannot work; a negative code ends plan_make.
+ * the local ranks by share, and asks gpumap_resolve which device each rank uses. clash and
+ * failing_device judge the result, clash_fix knows remedies, and bind_cores binds cores. A stage
+ * sets `failed` if the plan cannot work; a negative code ends plan_make.
  */
 #ifndef GM_PLAN_BUILD_H
 #define GM_PLAN_BUILD_H
@@ -204,6 +204,12 @@ int spread_ranks(struct builder *b);
 /* What a host's layout depends on of the number of its first rank. */
 size_t layout_phase(const struct builder *b, const struct host_class *class, size_t local_size,
 		    size_t first_rank);
+/* Which devices a local rank owns, and which it sees (rule R3). */
+struct placement share_devices(const struct builder *b, const struct layout *layout,
+			       size_t local_rank);
+/* The list of those that it sees, in the arena; NULL without memory. */
+const char *share_list(struct builder *b, const struct host_class *class,
+		       const struct placement *placement);
 /* The answer of gpumap_resolve() for a local rank's program in its environment. */
 int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layout *layout,
 	       size_t local_rank, gpumap_report *report);

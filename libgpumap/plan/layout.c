@@ -1,51 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices that each local rank of a host sees, and where its program lands, by gpumap_resolve
- * (rule R3). */
+/* Where the program of each local rank lands, by gpumap_resolve (rule R3). */
 #include "plan/build.h"
 
 #include <stdio.h>
 
 #include "strbuf.h"
-
-/* --- which devices --------------------------------------------------------------- */
-
-static struct placement find_placement(const struct builder *b, const struct layout *layout,
-				       size_t l)
-{
-	size_t n = layout->class->count, ranks = layout->plan->count;
-	struct placement placement = {.lands = NOWHERE};
-
-	if (!n)
-		return placement;
-	if (plan_one_each(b, layout->class->settings) || ranks > n) {
-		placement.own = l % n;
-		placement.own_count = 1;
-	} else {
-		placement.own = l * n / ranks;
-		placement.own_count = (l + 1) * n / ranks - placement.own;
-	}
-	placement.shown = n;
-	if (layout->class->settings->share.word != PLAN_SHARE_LIST)
-		placement.first = placement.own;
-	if (layout->class->settings->share.word == PLAN_SHARE_ISOLATE)
-		placement.shown = placement.own_count;
-	return placement;
-}
-
-static const char *list_text(struct builder *b, const struct host_class *class,
-			     const struct placement *placement)
-{
-	CLEANUP(strbuf_free) struct strbuf buf = {0};
-
-	for (size_t i = 0; i < placement->shown; i++) {
-		strbuf_puts(&buf, i ? "," : "");
-		strbuf_puts(&buf, class->names[(placement->first + i) % class->count]);
-	}
-	b->arena->failed = b->arena->failed || buf.failed;
-	return buf.failed ? NULL : arena_strdup(b->arena, buf.text ? buf.text : "");
-}
-
-/* --- the answer ------------------------------------------------------------------------ */
 
 /* The program's own settings can name a GPU that the plan does not have. */
 static void report_outside(struct builder *b, const struct layout *layout, size_t l,
@@ -125,7 +84,7 @@ static int fill_rank(struct builder *b, struct layout *layout, size_t l, const s
 	struct local_rank *local = &layout->plan->ranks[l];
 	struct placement *placement = &layout->placements[l];
 
-	*placement = find_placement(b, layout, l);
+	*placement = share_devices(b, layout, l);
 	local->logical = -1;
 	local->visible = "";
 	if (!class->count)
@@ -135,7 +94,7 @@ static int fill_rank(struct builder *b, struct layout *layout, size_t l, const s
 	if (like && class->by_number)
 		layout->list = like->plan->ranks[l].visible;
 	else if (class->settings->share.word != PLAN_SHARE_LIST || !layout->list)
-		layout->list = list_text(b, class, placement);
+		layout->list = share_list(b, class, placement);
 	local->visible = layout->list;
 	if (!local->visible)
 		return plan_nomem(b);

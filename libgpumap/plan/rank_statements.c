@@ -66,7 +66,7 @@ static size_t shown(const struct asking *a)
 
 static size_t index_of(const struct asking *a, struct device_use use)
 {
-	size_t rank = a->host->first_rank + a->local_rank, devices;
+	size_t rank = a->host->first_rank + a->local_rank;
 
 	switch (use.kind) {
 	case USE_LOCAL_RANK:
@@ -77,9 +77,7 @@ static size_t index_of(const struct asking *a, struct device_use use)
 		return (size_t)(a->host - a->plan->hosts);
 	case USE_MODULO:
 	case USE_LOCAL_MODULO:
-		devices = shown(a);
-		rank = use.kind == USE_MODULO ? rank : a->local_rank;
-		return devices ? rank % devices : 0;
+		return rank_modulo(use.kind == USE_MODULO ? rank : a->local_rank, shown(a));
 	default:
 		return (size_t)use.number;
 	}

@@ -166,6 +166,11 @@ const char *profile_value(const gpumap_profile *profile, const struct setting *s
 /* The value of ${name} in this profile; an expand_lookup. */
 const char *profile_variable(const void *profile, struct span name);
 
+/* The text with its variables expanded, in the arena; unchanged if one is not set. */
+const char *profile_expanded(const gpumap_profile *profile, struct arena *arena, const char *text,
+			     bool macros, bool list);
+/* Fills in the arguments: the words of the command. */
+void profile_settle_command(const gpumap_profile *profile, struct settled *settled);
 /* Makes everything that follows from settings, environment and sweep. On failure nothing changes.
  */
 int profile_settle(gpumap_profile *profile, gpumap_report *report);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes what follows from all settings together: values with their variables, the arguments, the
+/* Computes what follows from all settings together: values with their variables, and the
  * environment of the ranks. */
 #include "profile/profile.h"
 
 #include "text/inifile.h"
-#include "text/words.h"
 
 static const char *in_environment(const gpumap_profile *p, struct span name)
 {
@@ -25,9 +24,8 @@ const char *profile_variable(const void *data, struct span name)
 	return in_environment(p, name);
 }
 
-/* The text with its variables expanded, in the arena; unchanged if one is not set. */
-static const char *expanded(const gpumap_profile *p, struct arena *arena, const char *text,
-			    bool macros, bool list)
+const char *profile_expanded(const gpumap_profile *p, struct arena *arena, const char *text,
+			     bool macros, bool list)
 {
 	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	struct strbuf folded = {0};
@@ -51,8 +49,8 @@ static void settle_one(const gpumap_profile *p, struct settled *s, size_t i, boo
 	const struct setting *setting = &p->settings[i];
 
 	if (setting->text && (!setting->key || setting->key->kind != VALUE_COMMAND))
-		s->values[i] = expanded(p, &s->arena, setting->text, macros,
-					setting->key && value_is_list(setting->key->kind));
+		s->values[i] = profile_expanded(p, &s->arena, setting->text, macros,
+						setting->key && value_is_list(setting->key->kind));
 }
 
 static void settle_values(const gpumap_profile *p, struct settled *s)
@@ -75,54 +73,6 @@ static void settle_values(const gpumap_profile *p, struct settled *s)
 					       : section->kind == SECTION_ENV);
 		}
 	}
-}
-
-static void put_words(const gpumap_profile *p, struct settled *s, struct span rest)
-{
-	struct words_error error;
-	struct strbuf word = {0};
-
-	while (words_next(&rest, &word, &error)) {
-		const char *text = arena_strdup(&s->arena, word.text);
-
-		strbuf_free(&word);
-		if (!text)
-			break;
-		s->arguments[s->argument_count++] = expanded(p, &s->arena, text, true, false);
-	}
-	if (word.failed)
-		s->arena.failed = true;
-	strbuf_free(&word);
-}
-
-/* A FILE.py is started as by torchrun: by Python, unbuffered. */
-static void put_python(const gpumap_profile *p, struct settled *s, struct span command)
-{
-	CLEANUP(strbuf_free) struct strbuf words = {0};
-
-	s->argument_count = 0;
-	words_quote(&words, p->python ? p->python : "python3");
-	strbuf_puts(&words, " -u");
-	if (words.failed)
-		s->arena.failed = true;
-	else
-		put_words(p, s, (struct span){words.text, words.length});
-	put_words(p, s, command);
-}
-
-static void settle_arguments(const gpumap_profile *p, struct settled *s)
-{
-	const struct setting *setting = profile_decides(p, PKEY_PROGRAM_command, NO_PLACE);
-	struct span command = span_of(setting ? setting->text : "");
-
-	/* Every argument but the last is followed by a blank; Python and its option come before. */
-	s->arguments = arena_alloc(&s->arena, command.length / 2 + 3, sizeof(*s->arguments));
-	if (!s->arguments)
-		return;
-	put_words(p, s, command);
-	if (s->argument_count && !s->arena.failed && is_python_file(span_of(s->arguments[0])) &&
-	    !(p->python && !*p->python))
-		put_python(p, s, command);
 }
 
 /* --- [env] and [unset] -------------------------------------------------------------- */
@@ -176,7 +126,7 @@ int profile_settle(gpumap_profile *profile, gpumap_report *report)
 	if (!now.arena.failed)
 		r = override_settle(profile, &profile->settled, report);
 	if (r == GPUMAP_OK && !profile->settled.arena.failed)
-		settle_arguments(profile, &profile->settled);
+		profile_settle_command(profile, &profile->settled);
 	if (r == GPUMAP_OK && !profile->settled.arena.failed)
 		settle_environment(profile, &profile->settled);
 	if (r == GPUMAP_OK && profile->settled.arena.failed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statements: their grammar, [VAR=]value, and PyTorch's device strings. */
+/* Statements: their grammar, [VAR=]value. */
 #include "request/request.h"
 
 const char *source_name(enum source source)
@@ -70,62 +70,4 @@ bool statement_parse(const char *text, enum variable fallback, enum variable *va
 	*verb = VERB_SET;
 	*value = text;
 	return true;
-}
-
-/* An index as PyTorch takes it: digits without a leading zero. */
-static bool index_parse(struct span *s, int64_t *index)
-{
-	struct span digits = {s->text, 0};
-
-	while (digits.length < s->length && is_digit(s->text[digits.length]))
-		digits.length++;
-	if (!digits.length || (digits.length > 1 && *digits.text == '0'))
-		return false;
-	*index = span_number(digits, INT64_MAX);
-	if (*index < 0)
-		return false; /* too large for any machine */
-	*s = span_behind(*s, digits.length);
-	return true;
-}
-
-/* What may follow the first index in old PyTorch: ",1", ", cuda:1", " cuda:1" (rule D6). */
-static bool more_devices(struct span s)
-{
-	int64_t index;
-
-	while (s.length) {
-		size_t separators = 0;
-
-		while (separators < s.length &&
-		       (s.text[separators] == ',' || is_space(s.text[separators])))
-			separators++;
-		if (!separators)
-			return false;
-		s = span_behind(s, separators);
-		span_skip(&s, "cuda:");
-		if (!index_parse(&s, &index))
-			return false;
-	}
-	return true;
-}
-
-struct device_choice device_parse(struct span text)
-{
-	struct device_choice choice = {.kind = CHOICE_BAD};
-	struct span s = text;
-
-	if (span_is(s, "cuda"))
-		return (struct device_choice){.kind = CHOICE_CURRENT};
-	if (span_is(s, "cpu") || span_is(s, "cpu:0"))
-		return (struct device_choice){.kind = CHOICE_CPU};
-	if (!span_skip(&s, "cuda:") && s.length > 1)
-		choice.negative = span_skip(&s, "-");
-	if (!index_parse(&s, &choice.index))
-		return choice;
-	choice.several = s.length > 0;
-	if (choice.several && (choice.negative || !more_devices(s)))
-		return choice;
-	choice.negative = choice.negative && choice.index > 0;
-	choice.kind = CHOICE_INDEX;
-	return choice;
 }

@@ -173,9 +173,9 @@ int ranks_finish(struct resolver *resolver)
 	struct rank_words *words = &resolver->words;
 
 	if (words->rank >= 0 && count_known(resolver))
-		words->modulo = visible ? words->rank % (int64_t)visible : 0;
+		words->modulo = (int64_t)rank_modulo((size_t)words->rank, visible);
 	if (words->local_rank >= 0 && count_known(resolver))
-		words->local_modulo = visible ? words->local_rank % (int64_t)visible : 0;
+		words->local_modulo = (int64_t)rank_modulo((size_t)words->local_rank, visible);
 	for (size_t i = 0; i < ARRAY_SIZE(rank_keys); i++) {
 		const char *value = request->values[rank_keys[i]], *missing = NULL;
 		struct resolved_key *entry = &resolver->keys[rank_keys[i]];

@@ -229,7 +229,7 @@ static int run_one(struct sweep *s, size_t i)
 		r = plan_from(&run.plan, &run.node, s->profile, &s->options, s->report);
 	if (r != GPUMAP_OK) {
 		print_report(&(struct output){.report = s->report}, 0);
-		return run.dry ? STATUS_MALFORMED : lease_status(r, s->report);
+		return run.dry ? STATUS_MALFORMED : status_of_lease(r, s->report);
 	}
 	if (run.dry && !run.json)
 		printf("%s%s: ", i ? "\n" : "", run.name);

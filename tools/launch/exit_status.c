@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The exit status of a run. */
+/* The exit statuses of a run, of a program that cannot be executed, and without a lease. */
 #include "exit_status.h"
+
+#include <errno.h>
+
 #include "report/report.h"
 #include "signal_name.h"
 #include "supervise.h"
+
+int status_of_error(int error)
+{
+	return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
+int status_of_lease(int code, const gpumap_report *report)
+{
+	for (size_t i = 0; code == GPUMAP_EBUSY && i < gpumap_report_count(report); i++)
+		if (finding_is(gpumap_report_get(report, i), FINDING_LEASE_WAITED))
+			return STATUS_TIME_LIMIT;
+	return STATUS_OWN_FAILURE;
+}
 
 void supervise_conclude(struct supervisor *s)
 {

@@ -4,7 +4,7 @@
 #ifndef GM_EXIT_STATUS_H
 #define GM_EXIT_STATUS_H
 
-#include <errno.h>
+#include "gpumap.h"
 
 enum {
 	STATUS_TIME_LIMIT = 124,
@@ -14,9 +14,8 @@ enum {
 };
 
 /* The status if a program cannot be executed, by errno. */
-static inline int status_of_error(int error)
-{
-	return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-}
+int status_of_error(int error);
+/* The status after gpumap_lease_take() failed with `code`. */
+int status_of_lease(int code, const gpumap_report *report);
 
 #endif

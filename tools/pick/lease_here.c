@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "launch/exit_status.h"
 #include "lease/holders.h"
 #include "report/report.h"
 
@@ -54,14 +53,6 @@ static int report_wait(const char *text, void *data)
 int lease_take(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report)
 {
 	return gpumap_lease_take(ret, claim, report_wait, NULL, report);
-}
-
-int lease_status(int code, const gpumap_report *report)
-{
-	for (size_t i = 0; code == GPUMAP_EBUSY && i < gpumap_report_count(report); i++)
-		if (finding_is(gpumap_report_get(report, i), FINDING_LEASE_WAITED))
-			return STATUS_TIME_LIMIT;
-	return STATUS_OWN_FAILURE;
 }
 
 int *lease_descriptors(const gpumap_lease *lease)

@@ -15,9 +15,6 @@ int lease_folders_here(gpumap_claim *claim, gpumap_report *report);
 /* gpumap_lease_take, which prints on standard error what it waits for. */
 int lease_take(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report);
 
-/* The exit status after lease_take failed with `code`: STATUS_TIME_LIMIT, or STATUS_OWN_FAILURE. */
-int lease_status(int code, const gpumap_report *report);
-
 /* The descriptors of a lease, ended by -1; the caller frees them. NULL: no memory. */
 int *lease_descriptors(const gpumap_lease *lease);
 
