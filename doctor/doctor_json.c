@@ -121,8 +121,8 @@ void doctor_json(struct strbuf *buf, const struct doctor *doctor)
 	CLEANUP(arena_free) struct arena arena = {0};
 	const struct facts *facts = &doctor->facts;
 	const struct program_facts *program = &facts->program;
-	json_t *root = JSON_OBJECT(
-		JSON_HEAD("doctor"), {"wrong", json_boolean(doctor_wrong(doctor))},
+	json_t *root = JSON_DOCUMENT(
+		"doctor", {"wrong", json_boolean(doctor_wrong(doctor))},
 		{"seen", seen_json(doctor, &arena)},
 		{"libraries", JSON_LIST(i, program->needed_count,
 					library_json(doctor, &arena, &program->needed[i]))},

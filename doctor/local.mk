@@ -31,6 +31,7 @@ libdoctor_la_SOURCES = \
 	doctor/needed_libraries.c \
 	doctor/packages.c \
 	doctor/program.c doctor/program.h \
+	doctor/which_python.c \
 	doctor/python.c \
 	doctor/fact_lines.c doctor/fact_lines.h \
 	doctor/fact_lines_python.c

@@ -17,8 +17,7 @@ struct head {
 	size_t size;
 };
 
-/* The absolute path of a word with slashes; that of a recorded machine begins at its root. */
-static const char *absolute(struct facts *facts, const char *word)
+const char *program_absolute(struct facts *facts, const char *word)
 {
 	char here[4096];
 
@@ -47,8 +46,7 @@ static bool can_start(struct facts *facts, const char *path)
 	       (*facts->root ? (about.st_mode & 0111) != 0 : access(path, X_OK) == 0);
 }
 
-/* The path of a program, by PATH if the word has no slash. NULL: it is not found. */
-static const char *find(struct facts *facts, const char *word)
+const char *program_find_path(struct facts *facts, const char *word)
 {
 	const char *folders = facts_variable(facts, "PATH"), *path;
 	struct span rest, folder;
@@ -56,7 +54,7 @@ static const char *find(struct facts *facts, const char *word)
 	if (!word)
 		return NULL;
 	if (strchr(word, '/')) {
-		path = absolute(facts, word);
+		path = program_absolute(facts, word);
 		return path && facts_has_file(facts, path) ? path
 							   : NULL; /* the folder may be gone */
 	}
@@ -66,7 +64,8 @@ static const char *find(struct facts *facts, const char *word)
 				    word);
 		/* An empty one is this folder. */
 		if (!folder.length || *path != '/')
-			path = *facts->root ? NULL : absolute(facts, folder.length ? path : word);
+			path = *facts->root ? NULL
+					    : program_absolute(facts, folder.length ? path : word);
 		if (path && can_start(facts, path))
 			return path;
 	}
@@ -98,7 +97,7 @@ static const char *interpreter_of(struct facts *facts, struct span line, const c
 			continue;
 		*named = arena_strndup(&facts->arena, word.text, word.length);
 		if (path || !streq(file_name(*named), "env"))
-			return find(facts, *named);
+			return program_find_path(facts, *named);
 		path = *named;
 	}
 	return path;
@@ -255,7 +254,7 @@ static void read_kind(struct facts *facts, const char *path, const struct head *
 		return;
 	}
 	if (text_ends(path, ".py"))
-		python = find(facts, "python3");
+		python = program_find_path(facts, "python3");
 	if (python && is_python(python))
 		read_python(facts, python);
 	else
@@ -264,7 +263,7 @@ static void read_kind(struct facts *facts, const char *path, const struct head *
 
 int program_read(struct facts *facts, const char *const *command)
 {
-	const char *path = find(facts, *command);
+	const char *path = program_find_path(facts, *command);
 	struct head head;
 	struct span line;
 	int error;
@@ -272,16 +271,16 @@ int program_read(struct facts *facts, const char *const *command)
 	facts->program.name = *command;
 	/* A file of Python in this folder needs no slash. */
 	if (!path && !strchr(*command, '/') && text_ends(*command, ".py"))
-		path = find(facts, arena_printf(&facts->arena, "./%s", *command));
+		path = program_find_path(facts, arena_printf(&facts->arena, "./%s", *command));
 	if (!path)
-		return is_folder(facts, absolute(facts, *command)) ? EISDIR : ENOENT;
+		return is_folder(facts, program_absolute(facts, *command)) ? EISDIR : ENOENT;
 	error = read_head(facts, path, &head, &line);
 	if (!error)
 		read_kind(facts, path, &head, line);
 	return error;
 }
 
-/* --- without a program: python3 --------------------------------------------------------------- */
+/* --- a Python that is not looked into --------------------------------------------------------- */
 
 /* A script is not followed: what it starts can depend on anything. */
 static const char *script_text(struct facts *facts, const char *path, struct span line)
@@ -298,8 +297,7 @@ static const char *script_text(struct facts *facts, const char *path, struct spa
 		file_name(named), chooser ? " of " : "", chooser ? chooser : "", which);
 }
 
-/* Why an interpreter cannot be looked at; NULL: it can. */
-static const char *why_not(struct facts *facts, const char *path)
+const char *python_unseen(struct facts *facts, const char *path)
 {
 	struct stat about;
 	struct head head;
@@ -320,47 +318,4 @@ static const char *why_not(struct facts *facts, const char *path)
 	if (line.text)
 		return script_text(facts, path, line);
 	return is_elf(&head) ? NULL : NEITHER;
-}
-
-/* Whether both are one environment. */
-static bool is_same(const struct python *a, const struct python *b)
-{
-	if (a->why || b->why)
-		return a->path && b->path && streq(a->path, b->path);
-	return streq(a->version, b->version) && streq(a->real, b->real);
-}
-
-static void look_at(struct facts *facts, enum python_source from, const char *path)
-{
-	struct python python = {.path = path};
-
-	if (path)
-		python.why = why_not(facts, path);
-	else
-		python.why = *facts->root ? "--root has no python3 in the folders of PATH"
-					  : "there is no python3";
-	if (!python.why)
-		python = python_read(facts, path);
-	for (size_t i = 0; i < facts->python_count; i++)
-		if (is_same(&facts->pythons[i], &python)) {
-			facts->pythons[i].from[from] = true;
-			return;
-		}
-	python.from[from] = true;
-	facts->pythons[facts->python_count++] = python;
-}
-
-void pythons_read(struct facts *facts)
-{
-	if (!facts->environ)
-		return;
-	look_at(facts, FROM_PATH, find(facts, "python3"));
-	for (enum python_source i = FROM_VIRTUAL_ENV; i < PYTHON_SOURCES; i++) {
-		const char *prefix = facts_variable(facts, python_source_name(i));
-
-		if (prefix)
-			prefix = absolute(facts, prefix);
-		if (prefix)
-			look_at(facts, i, arena_printf(&facts->arena, "%s/bin/python3", prefix));
-	}
 }

@@ -9,6 +9,14 @@
  * cannot be found or opened. */
 int program_read(struct facts *facts, const char *const *command);
 
+/* The absolute path of a word with slashes; that of a recorded machine begins at its root. NULL:
+ * the current folder has no name. */
+const char *program_absolute(struct facts *facts, const char *word);
+/* The path of a program, by PATH if the word has no slash. NULL: it is not found. */
+const char *program_find_path(struct facts *facts, const char *word);
+/* Why an interpreter cannot be looked at; NULL: it can. */
+const char *python_unseen(struct facts *facts, const char *path);
+
 /* Without a program: fills in facts->pythons. */
 void pythons_read(struct facts *facts);
 

@@ -63,6 +63,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/nvml_usage.c \
 	libgpumap/inventory/probe.c \
 	libgpumap/inventory/proc.c \
+	libgpumap/inventory/partial.c \
 	libgpumap/inventory/proc_info.c \
 	libgpumap/inventory/process_describe.c \
 	libgpumap/inventory/query_csv.c \
@@ -166,15 +167,17 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/settle.c \
 	libgpumap/profile/sweep.c \
 	libgpumap/profile/which_file.c \
+	libgpumap/profile/which_profile.c \
 	libgpumap/profile/write.c \
 	libgpumap/report/findings.def \
 	libgpumap/report/report.c libgpumap/report/report.h \
 	libgpumap/report/rules.c \
 	libgpumap/report/rules.def \
 	libgpumap/report/speech.c libgpumap/report/speech.h \
+	libgpumap/request/check_value.c \
 	libgpumap/request/device_words.c \
+	libgpumap/request/environment.c \
 	libgpumap/request/foreign_value.c libgpumap/request/foreign_value.h \
-	libgpumap/request/keys.c \
 	libgpumap/request/keys.def \
 	libgpumap/request/profile_forms.c \
 	libgpumap/request/profile_keys.c libgpumap/request/profile_keys.h \

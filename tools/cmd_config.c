@@ -230,12 +230,11 @@ static int config_list(const struct config *config, const gpumap_profile *profil
 	struct strbuf text = {0};
 
 	if (config->output.format == GPUMAP_FORMAT_JSON)
-		json_dump(&text,
-			  JSON_OBJECT(JSON_HEAD("profiles"),
-				      {"file",
-				       json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
-				      {"profiles", profiles_json(profile)},
-				      {"sweeps", sweeps_json(profile)}));
+		json_dump(&text, JSON_DOCUMENT("profiles",
+					       {"file", json_text(gpumap_profile_str(
+								profile, GPUMAP_PROFILE_FILE))},
+					       {"profiles", profiles_json(profile)},
+					       {"sweeps", sweeps_json(profile)}));
 	else
 		list_text(&text, profile);
 	if (!text.length)

@@ -276,8 +276,8 @@ static int print_all(struct rules_output *to, const struct output *output)
 	if (output->format == GPUMAP_FORMAT_JSON) {
 		strbuf_free(&to->text);
 		json_dump(&to->text,
-			  JSON_OBJECT(JSON_HEAD("rules"), {"rules", json_incref(to->rules)},
-				      {"explanations", json_incref(to->explanations)}));
+			  JSON_DOCUMENT("rules", {"rules", json_incref(to->rules)},
+					{"explanations", json_incref(to->explanations)}));
 	}
 	return print_buffer(&to->text, output->report);
 }

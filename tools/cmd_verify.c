@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cli/color.h"
-#include "container.h"
 #include "explain/json.h"
 #include "job/run_record.h"
 #include "live/verify.h"
@@ -16,7 +15,6 @@
 #include "text.h"
 
 enum {
-	MAX_NAMED = 16,
 	/* A rank may end while it is looked at: its launcher then shows the end, soon. So it does
 	 * when it has started one, which may ask sooner. */
 	LOOKS = 100,
@@ -80,65 +78,6 @@ static int read_options(struct arguments *a, int argc, char **argv)
 
 /* --- which run ------------------------------------------------------------------------ */
 
-static int not_found(const char *name, gpumap_report *report)
-{
-	const char *fix = container_hides_processes()
-				  ? "run gpumap verify outside of this pid namespace, where a run "
-				    "may be that is not visible here; --pid N checks a process"
-				  : "gpumap ps shows the processes on GPUs and their runs; --pid N "
-				    "checks a process";
-
-	if (!name)
-		return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
-				   ABOUT(.fix = fix),
-				   "no run of gpumap by this user is active on this host");
-	return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND, ABOUT(.fix = fix),
-			   "no active run '%s' on this host", QUOTE(span_of(name)));
-}
-
-static int not_named(const struct live_runs *all, size_t count, const bool *chosen,
-		     gpumap_report *report)
-{
-	CLEANUP(strbuf_free) struct strbuf list = {0};
-	size_t named = 0;
-
-	for (size_t i = 0; i < all->count && named < MAX_NAMED; i++) {
-		if (!chosen[i])
-			continue;
-		strbuf_printf(&list, "%s%s (process %d)", named++ ? ", " : "",
-			      QUOTE(span_of(all->runs[i].run)), all->runs[i].launcher);
-	}
-	if (count > named)
-		strbuf_printf(&list, " and %zu more", count - named);
-	return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_NAMED,
-			   ABOUT(.fix = "name one, or its process with --pid"),
-			   "%zu runs are active on this host: %s", count, list.text);
-}
-
-/* The only run that has the name, or is this user's. Takes it from the list. */
-static int take_run(struct live_run *ret, struct live_runs *all, const char *name,
-		    gpumap_report *report)
-{
-	CLEANUP_FREE bool *chosen = xcalloc(all->count, sizeof(*chosen));
-	size_t count = 0, last = 0;
-	int r = GPUMAP_OK;
-
-	for (size_t i = 0; i < all->count; i++) {
-		chosen[i] = name ? streq(all->runs[i].run, name) : all->runs[i].own;
-		count += chosen[i];
-		last = chosen[i] ? i : last;
-	}
-	if (count == 0)
-		r = not_found(name, report);
-	else if (count > 1)
-		r = not_named(all, count, chosen, report);
-	else {
-		*ret = all->runs[last];
-		all->runs[last] = (struct live_run){0};
-	}
-	return r;
-}
-
 static bool goes_on(const struct live_runs *all, const char *name)
 {
 	for (size_t i = 0; i < all->count; i++)
@@ -169,7 +108,7 @@ static int find_run(struct live_run *ret, struct record_past *past, const struct
 	if (a->record && is_path(a->record))
 		r = record_look(past, a->record, report);
 	if (r == GPUMAP_OK && (!has_ended(past) || goes_on(&all, past->run))) {
-		r = take_run(ret, &all, past->run ? past->run : a->record, report);
+		r = live_runs_take(ret, &all, past->run ? past->run : a->record, report);
 		record_past_free(past);
 	}
 	live_runs_free(&all);
@@ -201,7 +140,7 @@ static int look_again(struct live_run *run, gpumap_report *report)
 	nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
 	live_run_of(&now, run->launcher);
 	if (!now.text || now.file != run->file) {
-		r = not_found(run->run, report);
+		r = live_run_not_found(run->run, report);
 		live_run_free(&now);
 		return r;
 	}

@@ -54,9 +54,9 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/cmd_verify.c \
 	tools/command.h \
 	tools/commands.def \
+	tools/command_aliases.c tools/command_aliases.h \
 	tools/complete.c tools/complete.h \
 	tools/complete_values.c \
-	tools/meaning.c tools/meaning.h \
 	tools/word_hints.c tools/word_hints.h \
 	tools/cli/color.c tools/cli/color.h \
 	tools/cli/explain_value.c tools/cli/explain_value.h \

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "command.h"
+#include "command_aliases.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
-#include "meaning.h"
 #include "rehearse/slurm.h"
 #include "report/report.h"
 #include "request/request.h"
@@ -76,9 +76,9 @@ static int unknown_command(int argc, char **argv)
 	output.report = report_begin();
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			   ABOUT(.fix = word_hint(&fix, argv + 1, otherwise)),
-			   !is_meaning(argv[1]) ? "no such command: '%s'"
-			   : argc > 2           ? "'%s' does not take '%s'"
-						: "'%s' needs another word",
+			   !is_command_alias(argv[1]) ? "no such command: '%s'"
+			   : argc > 2                 ? "'%s' does not take '%s'"
+						      : "'%s' needs another word",
 			   QUOTE(span_of(argv[1])), argc > 2 ? QUOTE(span_of(argv[2])) : "");
 	return finish(&output, code, false);
 }
@@ -128,7 +128,7 @@ static int help_about(int argc, char **argv)
 		return command->run(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
 	if (ID_FIX(argv[i], NULL))
 		return cmd_rules(argc - 1, argv + 1);
-	meant = meaning_of(&words, (char *[]){argv[0], argv[i], NULL});
+	meant = command_of_alias(&words, (char *[]){argv[0], argv[i], NULL});
 	command = meant ? find(meant[1]) : NULL;
 	if (command)
 		return command->run(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
@@ -184,6 +184,6 @@ int main(int argc, char **argv)
 	out_of_memory_ends(STATUS_MALFORMED);
 	if (linked)
 		return linked(argc, argv);
-	meant = argc > 1 ? meaning_of(&argc, argv) : NULL;
+	meant = argc > 1 ? command_of_alias(&argc, argv) : NULL;
 	return meant ? answer(meant[1], argc, meant) : answer(first, argc, argv);
 }

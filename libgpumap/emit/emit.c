@@ -205,9 +205,8 @@ static char *json_of(const struct emitter *e, const char *text, const char *targ
 	json_t *files = JSON_LIST(i, e->refused ? 0 : e->file_count,
 				  JSON_OBJECT({"name", json_text(e->files[i].name)},
 					      {"text", json_text(e->files[i].text)}));
-	json_t *o = JSON_OBJECT(JSON_HEAD("emit"), {"target", json_text(target)},
-				{"text", json_text(text)}, {"files", files},
-				{"findings", json_findings(report)});
+	json_t *o = JSON_DOCUMENT("emit", {"target", json_text(target)}, {"text", json_text(text)},
+				  {"files", files}, {"findings", json_findings(report)});
 
 	json_dump(&buf, o);
 	return strbuf_take(&buf);

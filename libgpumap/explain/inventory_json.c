@@ -52,8 +52,8 @@ void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 		{"fastest", inventory ? order_json(inventory, GPUMAP_ORDER_FASTEST) : json_null()},
 		{"pci", inventory ? order_json(inventory, GPUMAP_ORDER_PCI) : json_null()});
 	json_t *gpus = JSON_LIST(i, from->count, gpu_json(&from->gpus[i], from->usage));
-	json_t *o = JSON_OBJECT(
-		JSON_HEAD("inventory"), {"source", json_text(from->source)},
+	json_t *o = JSON_DOCUMENT(
+		"inventory", {"source", json_text(from->source)},
 		{"origin", json_text(from->origin)}, {"host", json_text(from->host)},
 		{"date", json_text(from->date)}, {"driver", json_text(from->driver)},
 		{"no_gpu", json_text(from->no_gpu)},

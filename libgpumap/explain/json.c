@@ -42,10 +42,14 @@ void json_join(json_t **array, json_t *more)
 	json_decref(more);
 }
 
-json_t *json_make(const struct json_member *members)
+json_t *json_make(const char *schema, const struct json_member *members)
 {
 	json_t *object = json_object();
 
+	if (schema) {
+		json_put(&object, "$schema", json_string(FORMAT("urn:gpumap:schema:%s:1", schema)));
+		json_put(&object, "schema", json_integer(1));
+	}
 	for (; members->key; members++)
 		json_put(&object, members->key, members->value);
 	return object;

@@ -23,9 +23,12 @@ void json_push(json_t **array, json_t *value);
 /* Adds the values of `more`, an array that is taken over. */
 void json_join(json_t **array, json_t *more);
 
-/* A new object of members, whose values are taken over. */
-json_t *json_make(const struct json_member *members);
-#define JSON_OBJECT(...) json_make((const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
+/* A new object of members, whose values are taken over. A document begins with $schema and schema:
+ * schemas/NAME.json describes it. `schema` NULL: it is none. */
+json_t *json_make(const char *schema, const struct json_member *members);
+#define JSON_DOCUMENT(schema, ...) \
+	json_make(schema, (const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
+#define JSON_OBJECT(...) JSON_DOCUMENT(NULL, __VA_ARGS__)
 
 /* A new array of `count` values: that of the expression `value` for each `i`, a new variable, from
  * 0 on. */
@@ -37,14 +40,6 @@ json_t *json_make(const struct json_member *members);
 			json_push(&list_, (value)); \
 		list_; \
 	})
-
-/* The first members of a document, which name its schema: schemas/NAME.json describes it. */
-#define JSON_URN(name) "urn:gpumap:schema:" name ":1"
-#define JSON_HEAD(name) \
-	{"$schema", json_string(JSON_URN(name))}, \
-	{ \
-		"schema", json_integer(1) \
-	}
 
 /* A negative number, or flag, is not known: null. */
 json_t *json_number(int64_t n);

@@ -61,8 +61,8 @@ void mapping_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpuma
 {
 	static const gpumap_mapping none;
 	const gpumap_mapping *m = mapping ? mapping : &none;
-	json_t *o = JSON_OBJECT(
-		JSON_HEAD("mapping"), {"answered", json_boolean(m->answered)},
+	json_t *o = JSON_DOCUMENT(
+		"mapping", {"answered", json_boolean(m->answered)},
 		{"chosen", entry_json(m->chosen)},
 		{"visible", JSON_LIST(i, m->visible_count, entry_json(&m->visible[i]))},
 		{"ended", ended_json(m)}, {"mode", json_text(m->mode)},

@@ -122,12 +122,12 @@ static json_t *difference_json(const struct difference *d)
 /* `diff` NULL: the report alone. */
 static json_t *diff_json(const struct plan_diff *diff, const gpumap_report *report)
 {
-	return JSON_OBJECT(JSON_HEAD("plan-diff"), {"kind", json_text("plan-diff")},
-			   {"version", json_text(gpumap_version())},
-			   {"same", diff ? json_boolean(!diff->count) : json_null()},
-			   {"differences",
-			    JSON_LIST(i, diff ? diff->count : 0, difference_json(diff->list[i]))},
-			   {"findings", json_findings(report)});
+	return JSON_DOCUMENT("plan-diff", {"kind", json_text("plan-diff")},
+			     {"version", json_text(gpumap_version())},
+			     {"same", diff ? json_boolean(!diff->count) : json_null()},
+			     {"differences",
+			      JSON_LIST(i, diff ? diff->count : 0, difference_json(diff->list[i]))},
+			     {"findings", json_findings(report)});
 }
 
 EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,

@@ -4,7 +4,7 @@
 #include "explain/plan.h"
 
 #define PLAN_HEAD \
-	JSON_HEAD("plan"), {"kind", json_text("plan")}, \
+	{"kind", json_text("plan")}, \
 	{ \
 		"version", json_text(gpumap_version()) \
 	}
@@ -112,8 +112,8 @@ static json_t *step_json(const struct plan_step *s)
 
 static json_t *made_json(const gpumap_plan *plan, const gpumap_report *report)
 {
-	return JSON_OBJECT(
-		PLAN_HEAD, {"answered", json_boolean(plan->answered)},
+	return JSON_DOCUMENT(
+		"plan", PLAN_HEAD, {"answered", json_boolean(plan->answered)},
 		{"profile", json_text(plan->profile)},
 		{"mode", json_text(plan->settings.mode.text)},
 		{"world_size", json_integer((json_int_t)plan->world_size)},
@@ -134,8 +134,8 @@ static json_t *made_json(const gpumap_plan *plan, const gpumap_report *report)
 /* The members of a plan that could not be made. */
 static json_t *nothing_json(const gpumap_report *report)
 {
-	return JSON_OBJECT(
-		PLAN_HEAD, {"answered", json_false()}, {"profile", json_null()},
+	return JSON_DOCUMENT(
+		"plan", PLAN_HEAD, {"answered", json_false()}, {"profile", json_null()},
 		{"mode", json_null()}, {"world_size", json_null()}, {"master_addr", json_null()},
 		{"master_port", json_null()}, {"run", json_null()}, {"run_named", json_null()},
 		{"arguments", json_null()}, {"environment", json_null()}, {"settings", json_null()},

@@ -51,14 +51,14 @@ void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char 
 
 	if (profile)
 		gpumap_profile_key_each(add_setting, &s);
-	o = JSON_OBJECT(JSON_HEAD("profile"),
-			{"profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))},
-			{"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
-			{"settings", s.object},
-			{"arguments", JSON_LIST(i, gpumap_profile_argument_count(profile),
-						json_text(gpumap_profile_argument(profile, i)))},
-			{"environment", JSON_LIST(i, gpumap_profile_variable_count(profile),
-						  variable_json(profile, i))},
-			{"findings", json_findings(report)});
+	o = JSON_DOCUMENT("profile",
+			  {"profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))},
+			  {"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
+			  {"settings", s.object},
+			  {"arguments", JSON_LIST(i, gpumap_profile_argument_count(profile),
+						  json_text(gpumap_profile_argument(profile, i)))},
+			  {"environment", JSON_LIST(i, gpumap_profile_variable_count(profile),
+						    variable_json(profile, i))},
+			  {"findings", json_findings(report)});
 	json_dump(buf, o);
 }

@@ -55,37 +55,6 @@ struct span or_nothing(struct span s)
 
 /* --- what readers report --------------------------------------------------------- */
 
-static PRINTF(4, 0) void set_reason(struct recorded *r, struct reason *reason, const char *fix,
-				    const char *format, va_list args)
-{
-	reason->line = r->line;
-	reason->fix = fix;
-	reason->text = arena_vprintf(&r->arena, format, args);
-}
-
-void recorded_partial(struct recorded *r, const char *fix, const char *format, ...)
-{
-	va_list args;
-
-	r->inventory->partial = true;
-	if (r->partial_count == ARRAY_SIZE(r->partial))
-		return;
-	va_start(args, format);
-	set_reason(r, &r->partial[r->partial_count++], fix, format, args);
-	va_end(args);
-}
-
-void recorded_foreign(struct recorded *r, const char *fix, const char *format, ...)
-{
-	va_list args;
-
-	if (r->foreign.text)
-		return;
-	va_start(args, format);
-	set_reason(r, &r->foreign, fix, format, args);
-	va_end(args);
-}
-
 void recorded_nomem(struct recorded *r)
 {
 	if (r->code == GPUMAP_OK)

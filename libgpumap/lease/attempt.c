@@ -114,13 +114,6 @@ static int too_small(const struct taking *t, const bool *usable)
 			   UNIT_TEXT(largest), (long long)(lease_memory_most(largest) >> 20));
 }
 
-static int by_position(const void *a, const void *b)
-{
-	const size_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Locks the chosen GPUs. */
 static int lock_all(struct taking *t, bool *got)
 {
@@ -248,17 +241,6 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 	return r == GPUMAP_OK ? claim_report_hidden(t->claim, t->lease, t->report) : r;
 }
 
-/* Chooses among all that it may use, free ones first, where a lease would have to wait. */
-static void choose_any(size_t *ret, const struct lease_wish *wish, size_t gpus)
-{
-	size_t n = 0;
-
-	for (int busy = 0; busy < 2; busy++)
-		for (size_t g = 0; g < gpus && n < wish->count; g++)
-			if (wish->usable[g] && wish->free_gpus[g] == !busy)
-				ret[n++] = g;
-}
-
 /* A lease without locks. */
 static int show_chosen(struct taking *t)
 {
@@ -266,27 +248,6 @@ static int show_chosen(struct taking *t)
 		t->lease->locks[i] = NO_LOCKS;
 	t->lease->count = t->claim->count;
 	return lease_list(t->lease);
-}
-
-/* A claim for all asks for what is free, but for no more than a user may have, and for at least
- * one. */
-static void ask_for_all(struct taking *t, struct lease_wish *own)
-{
-	const size_t limit = per_user_applies(&t->settings) ? t->settings.gpus_per_user : SIZE_MAX;
-	size_t n = 0;
-
-	for (size_t g = 0; g < t->lease->inventory->count; g++)
-		n += own->usable[g] && own->free_gpus[g] && n + t->share.held < limit;
-	t->claim->count = own->count = n ? n : 1;
-}
-
-/* Some of them may be promised to others. False: it asks for no less. */
-static bool ask_for_fewer(struct taking *t, struct lease_wish *own)
-{
-	if (!t->claim->all || own->count == 1)
-		return false;
-	t->claim->count = --own->count;
-	return true;
 }
 
 /* *got: the lease is taken. Otherwise the job has to wait. */
@@ -304,14 +265,14 @@ static int choose(struct taking *t, struct wishes *wishes, bool *got)
 		do
 			*got = lease_choose(&wishes->chosen, wishes->list, wishes->count + 1,
 					    wishes->loads, t->lease->inventory, &nomem);
-		while (!*got && !nomem && ask_for_fewer(t, &wishes->list[wishes->count]));
+		while (!*got && !nomem && wishes_ask_for_fewer(wishes, t->claim));
 		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
 	if (r == GPUMAP_OK && !*got && t->preview)
-		choose_any(t->lease->gpus, &wishes->list[wishes->count],
-			   t->lease->inventory->count);
+		lease_choose_any(t->lease->gpus, &wishes->list[wishes->count],
+				 t->lease->inventory->count);
 	if (r == GPUMAP_OK && (*got || t->preview))
-		qsort(t->lease->gpus, t->claim->count, sizeof(*t->lease->gpus), by_position);
+		lease_sort_chosen(t->lease->gpus, t->claim->count);
 	if (r == GPUMAP_OK && t->preview)
 		r = show_chosen(t);
 	else if (r == GPUMAP_OK && *got)
@@ -349,7 +310,8 @@ static int attempt(struct taking *t, bool *got)
 	if (r == GPUMAP_OK)
 		r = look_at_limit(t, &wishes);
 	if (r == GPUMAP_OK && t->claim->all)
-		ask_for_all(t, own);
+		wishes_ask_for_all(&wishes, t->claim, t->lease->inventory->count,
+				   per_user_left(&t->share, &t->settings));
 	if (r == GPUMAP_OK)
 		t->before = count_before(&wishes, t->lease->inventory->count);
 	if (r == GPUMAP_OK && (t->preview || !t->share.full))

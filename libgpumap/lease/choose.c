@@ -219,3 +219,25 @@ bool lease_choose(struct lease_chosen *ret, const struct lease_wish *wishes, siz
 	choice_free(&c);
 	return enough;
 }
+
+void lease_choose_any(size_t *ret, const struct lease_wish *wish, size_t gpus)
+{
+	size_t n = 0;
+
+	for (int busy = 0; busy < 2; busy++)
+		for (size_t g = 0; g < gpus && n < wish->count; g++)
+			if (wish->usable[g] && wish->free_gpus[g] == !busy)
+				ret[n++] = g;
+}
+
+static int by_position(const void *a, const void *b)
+{
+	const size_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void lease_sort_chosen(size_t *gpus, size_t count)
+{
+	qsort(gpus, count, sizeof(*gpus), by_position);
+}

@@ -300,6 +300,10 @@ void lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
  * slots that are held. Returns false if the job has to wait, or if *nomem. */
 bool lease_choose(struct lease_chosen *ret, const struct lease_wish *wishes, size_t count,
 		  const struct lease_load *loads, const gpumap_inventory *inventory, bool *nomem);
+/* Chooses among all that the wish may have, free ones first, where a lease would have to wait. */
+void lease_choose_any(size_t *ret, const struct lease_wish *wish, size_t gpus);
+/* A lease has its GPUs in ascending order, whatever it prefers. */
+void lease_sort_chosen(size_t *gpus, size_t count);
 
 /* --- the queue ------------------------------------------------------------------------ */
 

@@ -197,15 +197,22 @@ int per_user_look(struct user_share *ret, struct wishes *wishes, size_t count,
 
 /* --- what is said ------------------------------------------------------------------------- */
 
-bool per_user_applies(const struct lease_settings *settings)
+static bool applies(const struct lease_settings *settings)
 {
 	return settings->gpus_per_user && geteuid() != 0;
+}
+
+size_t per_user_left(const struct user_share *share, const struct lease_settings *settings)
+{
+	if (!applies(settings))
+		return SIZE_MAX;
+	return settings->gpus_per_user > share->held ? settings->gpus_per_user - share->held : 0;
 }
 
 int per_user_check(const struct lease_settings *settings, size_t count, const char *what,
 		   const struct about *about, gpumap_report *report)
 {
-	if (!per_user_applies(settings) || count <= settings->gpus_per_user)
+	if (!applies(settings) || count <= settings->gpus_per_user)
 		return GPUMAP_OK;
 	return report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_USER_LIMIT, about,
 			   "%s, and a user may lease at most %zu (%s)", what,

@@ -13,9 +13,8 @@ struct user_share {
 	size_t waiting; /* how many of the user's jobs wait before this one */
 };
 
-/* Whether the limit concerns this process's user. */
-bool per_user_applies(const struct lease_settings *settings);
-
+/* How many more GPUs the user may have; SIZE_MAX: no limit concerns this process's user. */
+size_t per_user_left(const struct user_share *share, const struct lease_settings *settings);
 /* Whether a job may have so many GPUs at all. GPUMAP_EINPUT after its error; `what` says of which
  * it is: "4 GPUs are asked for". */
 int per_user_check(const struct lease_settings *settings, size_t count, const char *what,

@@ -192,3 +192,23 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 	}
 	return r == GPUMAP_OK ? time_promises(ret, folder, claim->for_ms, inventory, report) : r;
 }
+
+void wishes_ask_for_all(struct wishes *wishes, gpumap_claim *claim, size_t gpus, size_t most)
+{
+	struct lease_wish *own = &wishes->list[wishes->count];
+	size_t n = 0;
+
+	for (size_t g = 0; g < gpus; g++)
+		n += own->usable[g] && own->free_gpus[g] && n < most;
+	claim->count = own->count = n ? n : 1;
+}
+
+bool wishes_ask_for_fewer(struct wishes *wishes, gpumap_claim *claim)
+{
+	struct lease_wish *own = &wishes->list[wishes->count];
+
+	if (!claim->all || own->count == 1)
+		return false;
+	claim->count = --own->count;
+	return true;
+}

@@ -69,13 +69,6 @@ static struct node *step(struct finder *finder, const struct node *from, uintptr
 	return table_object(&finder->table, &finder->scratch, key, sizeof(struct node));
 }
 
-/* Whether the hostfile's slots count, because the profile sets no number. */
-static bool counts(const struct known_host *host, const struct plan_settings *settings)
-{
-	return host->slots > 0 && settings->ranks.number == PLAN_AUTO &&
-	       settings->world_size.number == PLAN_AUTO;
-}
-
 static int make_one(struct node_settings *ret, const gpumap_profile *profile,
 		    const struct known_host *host, const struct place *place, gpumap_report *report)
 {
@@ -85,7 +78,7 @@ static int make_one(struct node_settings *ret, const gpumap_profile *profile,
 	if (!settings)
 		return report_nomem(report);
 	r = node_settings_read(settings, profile, place, report);
-	if (r == GPUMAP_OK && counts(host, settings))
+	if (r == GPUMAP_OK && slots_count(host, settings))
 		settings->ranks.number =
 			host->slots < PLAN_MAX_RANKS ? host->slots : PLAN_MAX_RANKS;
 	ret->of[place->node] = settings;
@@ -104,7 +97,7 @@ static int settle(struct node_settings *ret, struct finder *finder, const gpumap
 			at = step(finder, at, (uintptr_t)profile_decides(profile, k, &place));
 	/* An override can leave the number to the hostfile. */
 	if (at && host->slots > 0 &&
-	    (counts(host, &ret->whole) || finder->varying[PKEY_PROFILE_ranks] ||
+	    (slots_count(host, &ret->whole) || finder->varying[PKEY_PROFILE_ranks] ||
 	     finder->varying[PKEY_PROFILE_world_size]))
 		at = step(finder, at, (uintptr_t)host->slots);
 	if (!at)

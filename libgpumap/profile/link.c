@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Links names of sections after all files are read, and chooses the profile. */
+/* Links names of sections after all files are read. */
 #include "profile/profile.h"
 
-#include "strbuf.h"
 #include "text/inifile.h"
 
 struct link {
@@ -107,70 +106,6 @@ static void link_section(struct link *l, const gpumap_section *section)
 		link_sweep(l, section);
 }
 
-/* --- the choice ------------------------------------------------------------------- */
-
-static size_t only_profile(const gpumap_profile *p)
-{
-	size_t found = NONE;
-
-	for (size_t i = 0; i < p->section_count; i++) {
-		if (p->sections[i].kind != SECTION_PROFILE)
-			continue;
-		if (found != NONE)
-			return NONE;
-		found = i;
-	}
-	return found;
-}
-
-/* The nearest profile, and a list of all. */
-static char *suggest_chosen(const gpumap_profile *p, struct span name)
-{
-	enum { MAX_NAMED = 16 };
-	const char *near = profile_nearest(p, SECTION_PROFILE, name);
-	struct strbuf buf = {0};
-	size_t count = 0;
-
-	if (!near && span_has(name, ".ini") && !(p->file && span_is(name, p->file))) {
-		strbuf_printf(&buf, "write --config %s for a file", QUOTE(name));
-		return strbuf_take(&buf);
-	}
-	if (near)
-		strbuf_printf(&buf, "did you mean %s? ", near);
-	for (size_t i = 0; i < p->section_count; i++) {
-		if (p->sections[i].kind != SECTION_PROFILE || count++ >= MAX_NAMED)
-			continue;
-		strbuf_printf(&buf, "%s%s", count == 1 ? "profiles: " : ", ", p->sections[i].name);
-	}
-	if (count > MAX_NAMED)
-		strbuf_printf(&buf, " and %zu more", count - MAX_NAMED);
-	if (!count)
-		strbuf_printf(&buf, "write a [profile %s]", QUOTE(name));
-	return strbuf_take(&buf);
-}
-
-static void choose(struct link *l, const char *name)
-{
-	gpumap_profile *p = l->profile;
-	struct about about = {.origin = p->file};
-	const char *wanted = name ? name : p->wanted;
-	CLEANUP_FREE char *fix = NULL;
-
-	if (!wanted) {
-		p->chosen = only_profile(p);
-		return;
-	}
-	p->chosen = profile_find(p, SECTION_PROFILE, span_of(wanted));
-	if (p->chosen != NONE || !l->complete)
-		return;
-	if (!name)
-		about = p->wanted_at;
-	about.fix = fix = suggest_chosen(p, span_of(wanted));
-	failed(l, fix ? report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
-				    "no such profile: '%s'", QUOTE(span_of(wanted)))
-		      : report_nomem(l->report));
-}
-
 int profile_link(gpumap_profile *profile, const char *name, bool complete, bool good,
 		 gpumap_report *report)
 {
@@ -186,7 +121,7 @@ int profile_link(gpumap_profile *profile, const char *name, bool complete, bool 
 	r = profile_read_sweeps(profile, good, report);
 	if (r != GPUMAP_OK)
 		failed(&l, r);
-	choose(&l, name);
+	failed(&l, profile_choose(profile, name, complete, report));
 	if (l.code != GPUMAP_OK)
 		return l.code;
 	profile_make_chain(profile);

@@ -131,6 +131,10 @@ const char *profile_suggest(struct quoted *fix, const gpumap_profile *profile,
 int section_missing(const gpumap_profile *profile, enum profile_section kind, struct span name,
 		    const struct setting *setting, gpumap_report *report);
 
+/* Chooses the profile `name`, or by default. GPUMAP_EINPUT after its error: it is `complete`, and
+ * has no such profile. */
+int profile_choose(gpumap_profile *profile, const char *name, bool complete, gpumap_report *report);
+
 /* Finds the parents of all profiles, and refuses a circle and a chain that is too long. */
 int profile_link_parents(gpumap_profile *profile, bool complete, gpumap_report *report);
 int profile_check_chain(const gpumap_profile *profile, size_t first, gpumap_report *report);
@@ -166,11 +170,11 @@ const char *profile_value(const gpumap_profile *profile, const struct setting *s
 /* The value of ${name} in this profile; an expand_lookup. */
 const char *profile_variable(const void *profile, struct span name);
 
-/* The text with its variables expanded, in the arena; unchanged if one is not set. */
-const char *profile_expanded(const gpumap_profile *profile, struct arena *arena, const char *text,
-			     bool macros, bool list);
-/* Fills in the arguments: the words of the command. */
-void profile_settle_command(const gpumap_profile *profile, struct settled *settled);
+/* Splits a command into the arguments, which are to be expanded. */
+void command_split(struct settled *settled, struct span command);
+/* If the program is FILE.py, puts `python`, or python3 for NULL, with its option before it; not for
+ * "". Returns how many arguments came. */
+size_t command_put_python(struct settled *settled, const char *python);
 /* Makes everything that follows from settings, environment and sweep. On failure nothing changes.
  */
 int profile_settle(gpumap_profile *profile, gpumap_report *report);

@@ -24,8 +24,9 @@ const char *profile_variable(const void *data, struct span name)
 	return in_environment(p, name);
 }
 
-const char *profile_expanded(const gpumap_profile *p, struct arena *arena, const char *text,
-			     bool macros, bool list)
+/* The text with its variables expanded, in the arena; unchanged if one is not set. */
+static const char *expanded(const gpumap_profile *p, struct arena *arena, const char *text,
+			    bool macros, bool list)
 {
 	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	struct strbuf folded = {0};
@@ -49,8 +50,8 @@ static void settle_one(const gpumap_profile *p, struct settled *s, size_t i, boo
 	const struct setting *setting = &p->settings[i];
 
 	if (setting->text && (!setting->key || setting->key->kind != VALUE_COMMAND))
-		s->values[i] = profile_expanded(p, &s->arena, setting->text, macros,
-						setting->key && value_is_list(setting->key->kind));
+		s->values[i] = expanded(p, &s->arena, setting->text, macros,
+					setting->key && value_is_list(setting->key->kind));
 }
 
 static void settle_values(const gpumap_profile *p, struct settled *s)
@@ -73,6 +74,22 @@ static void settle_values(const gpumap_profile *p, struct settled *s)
 					       : section->kind == SECTION_ENV);
 		}
 	}
+}
+
+static void expand_arguments(const gpumap_profile *p, struct settled *s, size_t count)
+{
+	for (size_t i = 0; i < count && !s->arena.failed; i++)
+		s->arguments[i] = expanded(p, &s->arena, s->arguments[i], true, false);
+}
+
+static void settle_arguments(const gpumap_profile *p, struct settled *s)
+{
+	const struct setting *setting = profile_decides(p, PKEY_PROGRAM_command, NO_PLACE);
+
+	command_split(s, span_of(setting ? setting->text : ""));
+	expand_arguments(p, s, s->argument_count);
+	if (!s->arena.failed)
+		expand_arguments(p, s, command_put_python(s, p->python));
 }
 
 /* --- [env] and [unset] -------------------------------------------------------------- */
@@ -126,7 +143,7 @@ int profile_settle(gpumap_profile *profile, gpumap_report *report)
 	if (!now.arena.failed)
 		r = override_settle(profile, &profile->settled, report);
 	if (r == GPUMAP_OK && !profile->settled.arena.failed)
-		profile_settle_command(profile, &profile->settled);
+		settle_arguments(profile, &profile->settled);
 	if (r == GPUMAP_OK && !profile->settled.arena.failed)
 		settle_environment(profile, &profile->settled);
 	if (r == GPUMAP_OK && profile->settled.arena.failed)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The words of a device: PyTorch's strings, and of its index %l, %r, %n, modulo and local-modulo.
- */
+/* The words of a device: PyTorch's strings, of its index %l, %r, %n, modulo and local-modulo, and
+ * the entries of gpus. */
 #include "request/profile_keys.h"
 #include "request/request.h"
 #include "strbuf.h"
+#include "text/pci.h"
 
 struct device_use device_index(struct span text)
 {
@@ -116,4 +117,47 @@ struct device_choice device_parse(struct span text)
 	choice.negative = choice.negative && choice.index > 0;
 	choice.kind = CHOICE_INDEX;
 	return choice;
+}
+
+static bool hex_and_dashes(struct span s)
+{
+	for (size_t i = 0; i < s.length; i++)
+		if (!is_hex(s.text[i]) && s.text[i] != '-')
+			return false;
+	return s.length;
+}
+
+/* Older drivers named an instance "MIG-GPU-uuid/gi/ci". */
+static bool mig_name(struct span s)
+{
+	struct span part;
+
+	span_skip(&s, "GPU-");
+	if (!span_split(&s, '/', &part) || !hex_and_dashes(part))
+		return false;
+	while (span_split(&s, '/', &part))
+		if (span_number(part, INT32_MAX) < 0)
+			return false;
+	return true;
+}
+
+bool gpu_entry_parse(struct gpu_entry *ret, struct span item)
+{
+	*ret = (struct gpu_entry){.kind = GPU_NUMBER, .text = item};
+	if (span_starts(item, "GPU-") || span_starts(item, "MIG-")) {
+		ret->kind = GPU_UUID;
+		return span_skip(&item, "GPU-") ? hex_and_dashes(item)
+						: span_skip(&item, "MIG-") && mig_name(item);
+	}
+	if (span_skip(&item, "pci:")) {
+		ret->kind = GPU_PCI;
+		return pci_normalise(item, ret->pci);
+	}
+	if (span_skip(&item, "name:")) {
+		ret->kind = GPU_NAME;
+		ret->text = item;
+		return item.length && !span_is(item, "\"\"") && !span_is(item, "''");
+	}
+	ret->number = span_number(item, INT32_MAX);
+	return ret->number >= 0;
 }

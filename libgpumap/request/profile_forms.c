@@ -13,7 +13,6 @@
 #include "signal_name.h"
 #include "text/hostlist.h"
 #include "text/inifile.h"
-#include "text/pci.h"
 
 static bool any_text(struct span value, struct span *wrong)
 {
@@ -199,49 +198,6 @@ static bool option_name(struct span value, struct span *wrong)
 		if (is_space(value.text[i]) || value.text[i] == '=')
 			return false;
 	return value.length > 2 && span_starts(value, "--");
-}
-
-static bool hex_and_dashes(struct span s)
-{
-	for (size_t i = 0; i < s.length; i++)
-		if (!is_hex(s.text[i]) && s.text[i] != '-')
-			return false;
-	return s.length;
-}
-
-/* Older drivers named an instance "MIG-GPU-uuid/gi/ci". */
-static bool mig_name(struct span s)
-{
-	struct span part;
-
-	span_skip(&s, "GPU-");
-	if (!span_split(&s, '/', &part) || !hex_and_dashes(part))
-		return false;
-	while (span_split(&s, '/', &part))
-		if (span_number(part, INT32_MAX) < 0)
-			return false;
-	return true;
-}
-
-bool gpu_entry_parse(struct gpu_entry *ret, struct span item)
-{
-	*ret = (struct gpu_entry){.kind = GPU_NUMBER, .text = item};
-	if (span_starts(item, "GPU-") || span_starts(item, "MIG-")) {
-		ret->kind = GPU_UUID;
-		return span_skip(&item, "GPU-") ? hex_and_dashes(item)
-						: span_skip(&item, "MIG-") && mig_name(item);
-	}
-	if (span_skip(&item, "pci:")) {
-		ret->kind = GPU_PCI;
-		return pci_normalise(item, ret->pci);
-	}
-	if (span_skip(&item, "name:")) {
-		ret->kind = GPU_NAME;
-		ret->text = item;
-		return item.length && !span_is(item, "\"\"") && !span_is(item, "''");
-	}
-	ret->number = span_number(item, INT32_MAX);
-	return ret->number >= 0;
 }
 
 static bool gpus(struct span value, struct span *wrong)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What is stated: statements and keys, given one by one or as an environment. */
+/* What is stated: statements and keys. */
 #include "request/request.h"
 
 #include "memory.h"
 #include "report/report.h"
-#include "request/profile_keys.h"
-#include "request/rank_identity.h"
 #include "suggest.h"
 
 EXPORT int gpumap_request_new(gpumap_request **ret)
@@ -34,8 +32,8 @@ EXPORT void gpumap_request_free(gpumap_request *request)
 	free(request);
 }
 
-static int add_statement(gpumap_request *request, struct statement statement, const char *value,
-			 const char *origin, gpumap_report *report)
+int request_add(gpumap_request *request, struct statement statement, const char *value,
+		const char *origin, gpumap_report *report)
 {
 	if (request->count >= GPUMAP_MAX_DEVICES)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
@@ -74,7 +72,7 @@ static int set_statement(gpumap_request *request, enum key_id id, const char *te
 
 	if (statement_parse(text, VARIABLE_COUNT, &statement.variable, &statement.verb, &value,
 			    &other))
-		return add_statement(request, statement, value, origin, report);
+		return request_add(request, statement, value, origin, report);
 	near = misspelt_variable(other);
 	if (near)
 		report_add(report, FINDING_MISSPELT_VARIABLE,
@@ -134,7 +132,7 @@ EXPORT int gpumap_request_set(gpumap_request *request, const char *name, const c
 	return unknown_key(name, origin, report);
 }
 
-static bool stated(const gpumap_request *request, enum key_id id)
+bool request_states(const gpumap_request *request, enum key_id id)
 {
 	const gpumap_key *key = key_get(id);
 
@@ -143,99 +141,5 @@ static bool stated(const gpumap_request *request, enum key_id id)
 	for (size_t i = 0; i < request->count; i++)
 		if (request->statements[i].source == sources[id])
 			return true;
-	return false;
-}
-
-/* Profiles read some of these variables too, and accept values that requests do not. */
-static bool is_setting(const gpumap_key *key, const char *value)
-{
-	enum profile_key_id id = setting_key(span_of(key->name));
-
-	return *value && id != PKEY_COUNT &&
-	       profile_value_check(profile_key(id), span_of(value), ABOUT(.line = 0), NULL) ==
-		       GPUMAP_OK;
-}
-
-/* GPUMAP_KEY=value (rule S6). */
-static int environ_key(gpumap_request *request, struct span name, const char *value,
-		       gpumap_report *report)
-{
-	for (size_t i = 0; i < KEY_COUNT; i++) {
-		const gpumap_key *key = key_get((enum key_id)i);
-
-		if (!span_is(name, key->environment))
-			continue;
-		if (stated(request, (enum key_id)i))
-			return GPUMAP_OK;
-		if (key->kind != KIND_STATEMENT && is_setting(key, value) &&
-		    key_check(key, value, NULL, NULL) != GPUMAP_OK) {
-			report_add(report, FINDING_IGNORED_KEY, ABOUT(.origin = key->environment),
-				   "'%s' is only for launch profiles", QUOTE(span_of(value)));
-			return GPUMAP_OK;
-		}
-		return gpumap_request_set(request, key->name, value, key->environment, report);
-	}
-	key_variable_misspelt(name, report);
-	return GPUMAP_OK;
-}
-
-EXPORT int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
-				      gpumap_report *report)
-{
-	bool seen[VARIABLE_COUNT] = {false};
-	int r = GPUMAP_OK;
-
-	request->has_environ = true;
-	for (; *envp && r == GPUMAP_OK; envp++) {
-		struct statement statement = {.source = SOURCE_ENVIRONMENT};
-		const char *equals = strchr(*envp, '=');
-		struct span name = {*envp, equals ? (size_t)(equals - *envp) : 0};
-		size_t v = 0;
-
-		if (!equals)
-			continue;
-		while (v < VARIABLE_COUNT && !span_is(name, variable_name((enum variable)v)))
-			v++;
-		if (v < VARIABLE_COUNT && seen[v])
-			continue; /* getenv(3) finds the first */
-		if (v < VARIABLE_COUNT) {
-			seen[v] = true;
-			statement.variable = (enum variable)v;
-			r = add_statement(request, statement, equals + 1, "environment", report);
-		} else if (span_starts(name, "GPUMAP_")) {
-			r = environ_key(request, name, equals + 1, report);
-		} else {
-			variable_report_misspelt(name, report);
-		}
-	}
-	return r;
-}
-
-static bool states_something(struct span name, const char *value)
-{
-	if (span_is(name, variable_name(VARIABLE_CUDA_VISIBLE)))
-		return true; /* also if it is empty: no device */
-	if (!*value)
-		return false;
-	if (span_is(name, variable_name(VARIABLE_CUDA_ORDER)) ||
-	    span_is(name, "GPUMAP_INVENTORY") ||
-	    rank_variable_meaning(name) == RANK_VARIABLE_RANK ||
-	    rank_variable_meaning(name) == RANK_VARIABLE_LOCAL_RANK)
-		return true;
-	for (size_t i = 0; i < KEY_COUNT; i++)
-		if (span_is(name, key_get((enum key_id)i)->environment))
-			return true;
-	return misspelt_variable(name) != NULL;
-}
-
-bool environ_states(const char *const *envp)
-{
-	for (; *envp; envp++) {
-		const char *equals = strchr(*envp, '=');
-
-		if (equals &&
-		    states_something((struct span){*envp, (size_t)(equals - *envp)}, equals + 1))
-			return true;
-	}
 	return false;
 }

@@ -107,6 +107,11 @@ int64_t request_number(const gpumap_request *request, enum key_id key); /* -1: n
 enum dialect request_dialect(const gpumap_request *request);
 const char *request_dialect_name(const gpumap_request *request);
 
+/* Adds a statement with copies of `value` and `origin`. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+int request_add(gpumap_request *request, struct statement statement, const char *value,
+		const char *origin, gpumap_report *report);
+/* Whether the request has a value or a statement of the key. */
+bool request_states(const gpumap_request *request, enum key_id id);
 /* GPUMAP_OK if `value` is valid for the key. */
 int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report);
 

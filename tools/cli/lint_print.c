@@ -67,7 +67,7 @@ static void print_json(struct strbuf *text, const gpumap_report *found, const gp
 	json_t *all = json_findings(found);
 
 	json_join(&all, json_findings(report));
-	json_dump(text, JSON_OBJECT(JSON_HEAD("lint"), {"findings", all}));
+	json_dump(text, JSON_DOCUMENT("lint", {"findings", all}));
 }
 
 /* A finding's place in the output: by file in the order of reading, then by line. */

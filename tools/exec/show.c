@@ -107,10 +107,9 @@ static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_r
 
 	exec = exec ? exec : &none;
 	rank = &exec->rank;
-	o = JSON_OBJECT(
-		JSON_HEAD("exec"), {"kind", json_string("exec")},
-		{"launcher", json_text(exec->row)}, {"rank", json_number(rank->rank)},
-		{"world_size", json_number(rank->world_size)},
+	o = JSON_DOCUMENT(
+		"exec", {"kind", json_string("exec")}, {"launcher", json_text(exec->row)},
+		{"rank", json_number(rank->rank)}, {"world_size", json_number(rank->world_size)},
 		{"local_rank", json_number(rank->local_rank)},
 		{"local_size", json_number(rank->local_size)}, {"node", json_number(rank->node)},
 		{"nodes", json_number(rank->nodes)}, {"environment", variables(exec)},

@@ -27,3 +27,14 @@ void plan_judge(gpumap_plan *plan, gpumap_report *report)
 	    !rank_logs_check(plan, report))
 		plan->answered = false;
 }
+
+int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
+		      gpumap_report *report)
+{
+	size_t before = gpumap_report_count(report);
+	int r = gpumap_plan_make(ret, profile, hosts, report);
+
+	if (r == GPUMAP_OK && job_all_have(*ret, PKEY_PROFILE_share, PLAN_SHARE_LIST))
+		report_drop(report, before, FINDING_UNKNOWN_USE);
+	return r;
+}

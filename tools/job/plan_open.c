@@ -12,10 +12,6 @@
 #include "report/report.h"
 #include "text/words.h"
 
-/* --- the program ----------------------------------------------------------------------- */
-
-/* --- the plan ---------------------------------------------------------------------------- */
-
 /* Options that make a plan have no meaning for one that is read. */
 int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
 		     gpumap_report *report)
@@ -90,17 +86,6 @@ int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 	if (r == GPUMAP_OK)
 		r = plan_set_program(profile, options, report);
 	return give_profile(ret, profile, r);
-}
-
-int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
-		      gpumap_report *report)
-{
-	size_t before = gpumap_report_count(report);
-	int r = gpumap_plan_make(ret, profile, hosts, report);
-
-	if (r == GPUMAP_OK && job_all_have(*ret, PKEY_PROFILE_share, PLAN_SHARE_LIST))
-		report_drop(report, before, FINDING_UNKNOWN_USE);
-	return r;
 }
 
 /* What the plan alone, the code of its program, and the other jobs of this host show. */

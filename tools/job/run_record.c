@@ -120,10 +120,9 @@ static json_t *record_json(const struct record *record)
 	struct utsname system = {.nodename = ""};
 
 	uname(&system);
-	return JSON_OBJECT(
-		JSON_HEAD("run"), {"kind", json_string("run")},
-		{"version", json_string(gpumap_version())}, {"kernel", json_text(system.release)},
-		{"host", json_text(system.nodename)},
+	return JSON_DOCUMENT(
+		"run", {"kind", json_string("run")}, {"version", json_string(gpumap_version())},
+		{"kernel", json_text(system.release)}, {"host", json_text(system.nodename)},
 		{"run", json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN))},
 		{"node", json_number(record->run->node)},
 		{"command_line", json_texts(record->run->words)},

@@ -85,12 +85,12 @@ bool sweep_print(const struct sweep *s, int status)
 {
 	struct strbuf buf = {0};
 
-	json_dump(&buf, JSON_OBJECT(JSON_HEAD("sweep"), {"kind", json_string("sweep")},
-				    {"sweep", json_text(gpumap_section_str(s->section,
-									   GPUMAP_SECTION_NAME))},
-				    {"jobs", json_integer((json_int_t)s->jobs)},
-				    {"status", json_integer(status)},
-				    {"runs", JSON_LIST(i, s->count, run_json(s, i))},
-				    {"findings", json_findings(s->report)}));
+	json_dump(&buf, JSON_DOCUMENT("sweep", {"kind", json_string("sweep")},
+				      {"sweep", json_text(gpumap_section_str(s->section,
+									     GPUMAP_SECTION_NAME))},
+				      {"jobs", json_integer((json_int_t)s->jobs)},
+				      {"status", json_integer(status)},
+				      {"runs", JSON_LIST(i, s->count, run_json(s, i))},
+				      {"findings", json_findings(s->report)}));
 	return print_buffer(&buf, s->report) == GPUMAP_OK;
 }

@@ -2,10 +2,14 @@
 /* See guard_command_line.h. */
 #include "guard_command_line.h"
 
+#include <fcntl.h>
 #include <linux/prctl.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "closing.h"
+#include "leave_caller.h"
 #include "process_stat.h"
 #include "process_state.h"
 #include "strbuf.h"
@@ -74,4 +78,43 @@ void rank_shown_ended(const struct rank_shown *shown, size_t index)
 		return;
 	for (char *digit = shown->text + shown->places[index]; *digit; digit++)
 		*digit = '0';
+}
+
+/* --- the title alone ----------------------------------------------------------------------- */
+
+/* Writes through the kernel, so a wrong address is an error and not a crash. */
+static void overwrite(int memory, uint64_t start, uint64_t end, const char *text)
+{
+	char page[4096] = {0};
+
+	memcpy(page, text, strlen(text));
+	while (start < end) {
+		size_t size = end - start < sizeof(page) ? (size_t)(end - start) : sizeof(page);
+		ssize_t n = pwrite(memory, page, size, (off_t)start);
+
+		if (n <= 0)
+			return;
+		start += (uint64_t)n;
+		memset(page, 0, sizeof(page));
+	}
+}
+
+void process_title(const char *name, pid_t pid)
+{
+	struct process_stat stat;
+	char text[64];
+	size_t room;
+	CLEANUP_CLOSE int memory = -1;
+
+	prctl(PR_SET_NAME, name);
+	if (!process_stat_read(&stat, getpid()) || stat.arg_end <= stat.arg_start)
+		return;
+	/* The last byte stays 0: otherwise the kernel shows the environment as well. */
+	room = (size_t)(stat.arg_end - stat.arg_start);
+	if ((size_t)snprintf(text, sizeof(text), "%s of %d", name, (int)pid) >= room &&
+	    (size_t)snprintf(text, sizeof(text), "%s %d", name, (int)pid) >= room)
+		snprintf(text, room < sizeof(text) ? room : sizeof(text), "%s", name);
+	memory = open("/proc/self/mem", O_WRONLY | O_CLOEXEC);
+	if (memory >= 0)
+		overwrite(memory, stat.arg_start, stat.arg_end, text);
 }

@@ -21,7 +21,7 @@ launch_sources = \
 	tools/launch/process_tree.c tools/launch/process_tree.h \
 	tools/launch/program.c \
 	tools/launch/program_fault.c \
-	tools/launch/become_program.c \
+	tools/launch/start_rank.c \
 	tools/launch/guard_command_line.c tools/launch/guard_command_line.h \
 	tools/launch/rank_cgroup.c tools/launch/rank_cgroup.h \
 	tools/launch/refusal.c \

@@ -36,8 +36,8 @@ void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
 	for (size_t i = 0; i < leases->count; i++)
 		if (!idle || leases->rows[i].idle)
 			json_push(&rows, row_json(leases, &leases->rows[i]));
-	json_dump(buf, JSON_OBJECT(JSON_HEAD("leases"), {"host", json_text(inventory->host)},
-				   {"date", json_text(inventory->date)}, {"leases", rows},
-				   {"leases_known", json_boolean(leases->known)},
-				   {"findings", json_findings(report)}));
+	json_dump(buf, JSON_DOCUMENT("leases", {"host", json_text(inventory->host)},
+				     {"date", json_text(inventory->date)}, {"leases", rows},
+				     {"leases_known", json_boolean(leases->known)},
+				     {"findings", json_findings(report)}));
 }

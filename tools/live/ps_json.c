@@ -171,10 +171,10 @@ void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view
 	for (size_t i = 0; i < ps->count; i++)
 		if (shows(ps, &ps->gpus[i], view))
 			json_push(&gpus, gpu_json(ps, &ps->gpus[i], view));
-	json_dump(buf, JSON_OBJECT(JSON_HEAD("ps"), {"host", json_text(inventory->host)},
-				   {"date", json_text(inventory->date)},
-				   {"driver", json_text(inventory->driver)}, {"gpus", gpus},
-				   {"leases_known", json_boolean(ps->leases_known)},
-				   {"own_stale", JSON_LIST(i, count, json_integer(pids[i]))},
-				   {"findings", json_findings(report)}));
+	json_dump(buf, JSON_DOCUMENT("ps", {"host", json_text(inventory->host)},
+				     {"date", json_text(inventory->date)},
+				     {"driver", json_text(inventory->driver)}, {"gpus", gpus},
+				     {"leases_known", json_boolean(ps->leases_known)},
+				     {"own_stale", JSON_LIST(i, count, json_integer(pids[i]))},
+				     {"findings", json_findings(report)}));
 }

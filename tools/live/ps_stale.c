@@ -19,6 +19,7 @@
 #include "container.h"
 #include "launch/launch.h"
 #include "live/process.h"
+#include "memory.h"
 #include "plan/job.h"
 #include "process_path.h"
 #include "process_stat.h"
@@ -208,4 +209,33 @@ bool ps_is_left(const struct ps_gpu *gpu)
 	return gpu->hidden && !gpu->count &&
 	       gpumap_device_int(gpu->device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1 &&
 	       !container_hides_processes();
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool uses_any(const struct ps *ps, size_t facts)
+{
+	for (size_t i = 0; i < ps->count; i++)
+		for (size_t k = 0; k < ps->gpus[i].count; k++)
+			if (ps->gpus[i].processes[k].facts == facts)
+				return true;
+	return false;
+}
+
+int64_t *ps_own_stale(const struct ps *ps, size_t *count)
+{
+	int64_t *pids = xcalloc(ps->fact_count, sizeof(*pids));
+
+	*count = 0;
+	for (size_t i = 0; i < ps->fact_count; i++)
+		if (ps->facts[i].own && ps->facts[i].state == PS_RUN_ENDED && uses_any(ps, i))
+			pids[(*count)++] = ps->facts[i].pid;
+	if (*count)
+		qsort(pids, *count, sizeof(*pids), compare);
+	return pids;
 }

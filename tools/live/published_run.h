@@ -73,6 +73,12 @@ void live_runs_find(struct live_runs *ret);
 /* The run that the process starts, guards, or is a rank of, or below a rank; the innermost.
  * ret->text NULL: there is none. */
 void live_run_of(struct live_run *ret, int pid);
+/* Takes from the list the only run that has the name, or is this user's (NULL). GPUMAP_ENODRIVER
+ * after its error: there is none, or there are several. */
+int live_runs_take(struct live_run *ret, struct live_runs *runs, const char *name,
+		   gpumap_report *report);
+/* GPUMAP_ENODRIVER, after the error that no run, or none of that name (unless NULL), is active. */
+int live_run_not_found(const char *name, gpumap_report *report);
 void live_runs_free(struct live_runs *runs);
 
 #endif

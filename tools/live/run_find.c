@@ -10,10 +10,15 @@
 #include "live/process.h"
 #include "live/ps.h"
 #include "closing.h"
+#include "container.h"
+#include "memory.h"
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
+#include "report/report.h"
 #include "text.h"
+
+enum { MAX_NAMED = 16 };
 
 #define LINK "/memfd:" RUN_LIVE_NAME
 
@@ -174,4 +179,64 @@ void live_runs_free(struct live_runs *runs)
 		live_run_free(&runs->runs[i]);
 	free(runs->runs);
 	*runs = (struct live_runs){0};
+}
+
+/* --- one of them ---------------------------------------------------------------------------- */
+
+int live_run_not_found(const char *name, gpumap_report *report)
+{
+	const char *fix = container_hides_processes()
+				  ? "run gpumap verify outside of this pid namespace, where a run "
+				    "may be that is not visible here; --pid N checks a process"
+				  : "gpumap ps shows the processes on GPUs and their runs; --pid N "
+				    "checks a process";
+
+	if (!name)
+		return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
+				   ABOUT(.fix = fix),
+				   "no run of gpumap by this user is active on this host");
+	return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND, ABOUT(.fix = fix),
+			   "no active run '%s' on this host", QUOTE(span_of(name)));
+}
+
+static int not_named(const struct live_runs *all, size_t count, const bool *chosen,
+		     gpumap_report *report)
+{
+	CLEANUP(strbuf_free) struct strbuf list = {0};
+	size_t named = 0;
+
+	for (size_t i = 0; i < all->count && named < MAX_NAMED; i++) {
+		if (!chosen[i])
+			continue;
+		strbuf_printf(&list, "%s%s (process %d)", named++ ? ", " : "",
+			      QUOTE(span_of(all->runs[i].run)), all->runs[i].launcher);
+	}
+	if (count > named)
+		strbuf_printf(&list, " and %zu more", count - named);
+	return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_NAMED,
+			   ABOUT(.fix = "name one, or its process with --pid"),
+			   "%zu runs are active on this host: %s", count, list.text);
+}
+
+int live_runs_take(struct live_run *ret, struct live_runs *all, const char *name,
+		   gpumap_report *report)
+{
+	CLEANUP_FREE bool *chosen = xcalloc(all->count, sizeof(*chosen));
+	size_t count = 0, last = 0;
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; i < all->count; i++) {
+		chosen[i] = name ? streq(all->runs[i].run, name) : all->runs[i].own;
+		count += chosen[i];
+		last = chosen[i] ? i : last;
+	}
+	if (count == 0)
+		r = live_run_not_found(name, report);
+	else if (count > 1)
+		r = not_named(all, count, chosen, report);
+	else {
+		*ret = all->runs[last];
+		all->runs[last] = (struct live_run){0};
+	}
+	return r;
 }

@@ -86,12 +86,12 @@ void verify_json(struct strbuf *buf, const struct verify *v, const gpumap_report
 {
 	const gpumap_inventory *inventory = v->ps.inventory;
 
-	json_dump(buf, JSON_OBJECT(JSON_HEAD("verify"),
-				   {"host", json_text(inventory ? inventory->host : NULL)},
-				   {"date", json_text(inventory ? inventory->date : NULL)},
-				   {"driver", json_text(inventory ? inventory->driver : NULL)},
-				   {"run", json_text(v->run)},
-				   {"right", json_boolean(verify_is_right(v))},
-				   {"ranks", JSON_LIST(i, v->count, rank_json(v, &v->ranks[i]))},
-				   {"findings", json_findings(report)}));
+	json_dump(buf,
+		  JSON_DOCUMENT("verify", {"host", json_text(inventory ? inventory->host : NULL)},
+				{"date", json_text(inventory ? inventory->date : NULL)},
+				{"driver", json_text(inventory ? inventory->driver : NULL)},
+				{"run", json_text(v->run)},
+				{"right", json_boolean(verify_is_right(v))},
+				{"ranks", JSON_LIST(i, v->count, rank_json(v, &v->ranks[i]))},
+				{"findings", json_findings(report)}));
 }

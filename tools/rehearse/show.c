@@ -188,8 +188,9 @@ void rehearsal_json(struct strbuf *buf, const struct rehearsal *r, const gpumap_
 	/* Records may hold any text. */
 	json_dump_ascii(
 		buf,
-		JSON_OBJECT(JSON_HEAD("rehearse"), {"program", json_texts(r->argv)},
-			    {"machine", json_text(r->machine)}, {"status", json_number(r->status)},
-			    {"processes", JSON_LIST(p, r->count, rehearsed_json(&r->processes[p]))},
-			    {"not_rehearsed", not_rehearsed}, {"findings", json_findings(report)}));
+		JSON_DOCUMENT(
+			"rehearse", {"program", json_texts(r->argv)},
+			{"machine", json_text(r->machine)}, {"status", json_number(r->status)},
+			{"processes", JSON_LIST(p, r->count, rehearsed_json(&r->processes[p]))},
+			{"not_rehearsed", not_rehearsed}, {"findings", json_findings(report)}));
 }

@@ -44,13 +44,8 @@ static bool find_rank(struct place *place, const struct command_line *command,
 		known(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 0);
 	place->local_world = known(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE),
 				   nodes == 1 || place->world == 1 ? place->world : 0);
-	if (place->world > 1 && settings->mode < MODE_DDP)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "mode %s is one process, but this is rank %d of %d (%s); write "
-				  "--mode ddp or --mode mp, or start it without a launcher",
-				  settings->mode == MODE_DP ? "dp" : "single", place->rank,
-				  place->world, launcher);
-	return true;
+	return place->world == 1 ||
+	       settings_settle_world(settings, place->rank, place->world, launcher, error);
 }
 
 /* Ranks of other machines cannot reach the memory of this one. */

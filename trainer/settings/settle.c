@@ -145,3 +145,13 @@ bool settings_settle(const struct arguments_raw *raw, struct settings *s, struct
 	return settings_settle_burn(raw, s, error) && settle_batch(raw, s, error) &&
 	       settle_optimizer(raw, s, error) && targets_differ(raw, s, error);
 }
+
+bool settings_settle_world(const struct settings *s, int rank, int world, const char *launcher,
+			   struct train_error *error)
+{
+	return s->mode >= MODE_DDP ||
+	       train_fail(error, TRAIN_BAD_INPUT,
+			  "mode %s is one process, but this is rank %d of %d (%s); write --mode "
+			  "ddp or --mode mp, or start it without a launcher",
+			  s->mode == MODE_DP ? "dp" : "single", rank, world, launcher);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See meaning.h. */
-#include "meaning.h"
+/* See command_aliases.h. */
+#include "command_aliases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +180,7 @@ static char **replace(int *argc, char **argv, const struct meaning *m)
 	return ret;
 }
 
-bool is_meaning(const char *word)
+bool is_command_alias(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
 		if (meanings[i].words && span_among(span_of(word), meanings[i].words))
@@ -188,7 +188,7 @@ bool is_meaning(const char *word)
 	return false;
 }
 
-char **meaning_of(int *argc, char **argv)
+char **command_of_alias(int *argc, char **argv)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
 		const struct meaning *m = &meanings[i];
