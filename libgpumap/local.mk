@@ -111,6 +111,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \
 	libgpumap/plan/alike.c \
 	libgpumap/plan/arguments.c \
+	libgpumap/plan/on_conflict.c \
 	libgpumap/plan/order.c \
 	libgpumap/plan/attributes.c \
 	libgpumap/plan/bind_cores.c \
@@ -125,7 +126,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/failing_device.c \
 	libgpumap/plan/findings.c \
 	libgpumap/plan/hosts.c libgpumap/plan/hosts.h \
-	libgpumap/plan/inherited_limit.c \
 	libgpumap/plan/inside_rank.c \
 	libgpumap/plan/inherited_list.c \
 	libgpumap/plan/job.c libgpumap/plan/job.h \

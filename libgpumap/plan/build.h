@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the stages of plan_make, in their order. selection and inherited_limit find the devices
+ * Shared by the stages of plan_make, in their order. selection and on_conflict find the devices
  * of a class of equal hosts. rank_count divides the ranks among the hosts. layout gives devices to
  * the local ranks by share, and asks gpumap_resolve which device each rank uses. clash and
  * failing_device judge the result, clash_fix knows remedies, and bind_cores binds cores. A stage

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule S6a: an inherited list or a grant limits a selection. A selection may override a list. */
+/* Rule S6a, on_conflict: an inherited list or a grant limits a selection, which may override a
+ * list. */
 #include "plan/build.h"
 
 #include "plan/job.h"
