@@ -3,8 +3,6 @@
 #include "bind.h"
 
 #include <linux/mempolicy.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "cpuset.h"
 
@@ -28,16 +26,4 @@ bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, 
 	rank->mem_bits = cpu_set_end(set) + 1;
 	rank->mem_policy = strict ? MPOL_BIND : MPOL_PREFERRED;
 	return true;
-}
-
-enum stage rank_settle(const struct launch_rank *rank)
-{
-	if (rank->folder && chdir(rank->folder) < 0)
-		return STAGE_FOLDER;
-	if (rank->cpus && syscall(SYS_sched_setaffinity, 0, rank->cpus_size, rank->cpus) < 0)
-		return STAGE_CPUS;
-	if (rank->mem_nodes &&
-	    syscall(SYS_set_mempolicy, rank->mem_policy, rank->mem_nodes, rank->mem_bits) < 0)
-		return STAGE_MEMORY;
-	return STAGE_READY;
 }

@@ -12,8 +12,8 @@
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
 	       bool strict);
 
-/* Gives this process the folder, the CPUs and the memory policy of the rank. STAGE_READY, or the
- * stage that failed; errno has the reason. */
+/* start_rank.c: gives this process the folder, the CPUs and the memory policy of the rank.
+ * STAGE_READY, or the stage that failed; errno has the reason. */
 enum stage rank_settle(const struct launch_rank *rank);
 
 #endif

@@ -96,6 +96,18 @@ static void execute(struct becoming *b)
 	execve("/bin/sh", argv, rank->envp);
 }
 
+enum stage rank_settle(const struct launch_rank *rank)
+{
+	if (rank->folder && chdir(rank->folder) < 0)
+		return STAGE_FOLDER;
+	if (rank->cpus && syscall(SYS_sched_setaffinity, 0, rank->cpus_size, rank->cpus) < 0)
+		return STAGE_CPUS;
+	if (rank->mem_nodes &&
+	    syscall(SYS_set_mempolicy, rank->mem_policy, rank->mem_nodes, rank->mem_bits) < 0)
+		return STAGE_MEMORY;
+	return STAGE_READY;
+}
+
 void rank_become(const struct launch *launch, const struct process_state *state,
 		 const struct stream *outputs, size_t index, pid_t guard, int statuses, int gate)
 {
