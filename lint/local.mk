@@ -13,6 +13,7 @@ liblint_la_SOURCES = \
 	lint/notebook.c lint/notebook.h \
 	lint/notebook_json.c \
 	lint/notebook_magic.c \
+	lint/observations.def \
 	lint/profile.c \
 	lint/program.c \
 	lint/python.c lint/python.h \

@@ -8,7 +8,7 @@
 #include "rootfile.h"
 
 /* Reports that --local_rank is parsed. */
-static void judge_argument(const struct python_judge *judge, const struct observation *s)
+void judge_argument(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_start *start = judge->start;
 	int passes = start ? start->passes : -1;
@@ -53,7 +53,7 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 }
 
 /* Reports that --local_rank is passed, but may not be parsed. */
-static void judge_parse(const struct python_judge *judge, const struct observation *s)
+void judge_parse(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;
 
@@ -89,7 +89,7 @@ static bool spawns_always(const struct python_file *f, const struct observation 
 
 /* torch.multiprocessing.spawn() in a program of which a launcher starts every rank. srun and mpirun
  * may start one on each host, and other launchers do so only if an option asks for it. */
-static void judge_spawn(const struct python_judge *judge, const struct observation *s)
+void judge_spawn(const struct python_judge *judge, const struct observation *s)
 {
 	const char *launcher = judge->start ? judge->start->launcher : NULL;
 
@@ -113,37 +113,12 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 }
 
 /* Who judges what; NULL: nobody. */
-static void (*const judges[OBSERVED_KINDS])(const struct python_judge *judge,
-					    const struct observation *s) = {
-	[OBSERVED_VARIABLE] = judge_variable,
-	[OBSERVED_LIST] = judge_value,
-	[OBSERVED_SET_DEVICE] = judge_device,
-	[OBSERVED_DEVICE] = judge_device,
-	[OBSERVED_USED] = judge_used,
-	[OBSERVED_NUMBERED] = judge_numbered,
-	[OBSERVED_PARALLEL] = judge_group,
-	[OBSERVED_DISTRIBUTED] = judge_group,
-	[OBSERVED_MISSPELT] = judge_misspelt,
-	[OBSERVED_RENDEZVOUS] = judge_rendezvous,
-	[OBSERVED_ARGUMENT] = judge_argument,
-	[OBSERVED_PARSE] = judge_parse,
-	[OBSERVED_PROCESS] = judge_spawn,
-	[OBSERVED_SPAWN] = judge_spawn,
-	[OBSERVED_COMMAND] = judge_command,
-	[OBSERVED_GROUP] = judge_ranks,
-	[OBSERVED_SEVERAL] = judge_several,
-	[OBSERVED_RANK_TEXT] = judge_rank_text,
-	[OBSERVED_LIST_NUMBER] = judge_list_number,
-	[OBSERVED_BLOCKING] = judge_blocking,
-	[OBSERVED_SHUFFLE] = judge_sampler,
-	[OBSERVED_SAMPLER] = judge_epochs,
-	[OBSERVED_NOT_MOVED] = judge_not_moved,
-	[OBSERVED_KEYS] = judge_keys,
-	[OBSERVED_LOAD] = judge_load,
-	[OBSERVED_SAVE] = judge_save,
-	[OBSERVED_READ] = judge_read,
-	[OBSERVED_CHOICE] = judge_choice_by_rank,
-	[OBSERVED_BACKWARD] = judge_average,
+static judge_observation *const judges[OBSERVED_KINDS] = {
+#define OBSERVED(kind, judge) [OBSERVED_##kind] = judge,
+#define NOTED(kind)
+#include "lint/observations.def"
+#undef OBSERVED
+#undef NOTED
 };
 
 static void judge_file(const struct python_judge *judge)

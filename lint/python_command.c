@@ -154,6 +154,7 @@ static bool is_about_end(const gpumap_finding *f)
 	       finding_is(f, FINDING_NOT_EXPORTED);
 }
 
+/* The findings of the reader of scripts. */
 void judge_command(const struct python_judge *judge, const struct observation *s)
 {
 	struct lint_started *started = judge->start ? judge->start->started : NULL;

@@ -21,37 +21,11 @@ enum {
 };
 
 enum observation_kind {
-	OBSERVED_VARIABLE,    /* an environment variable is set; `verb` */
-	OBSERVED_LIST,        /* a visible list for a program that is started */
-	OBSERVED_MISSPELT,    /* a variable is named that no program reads */
-	OBSERVED_SET_DEVICE,  /* torch.cuda.set_device(value) */
-	OBSERVED_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
-	OBSERVED_USED,        /* a device is used by a name, `ranked` */
-	OBSERVED_NUMBERED,    /* a device is named by a number that is not in the code: `size` */
-	OBSERVED_CURRENT,     /* the current device is used: .cuda(), "cuda" */
-	OBSERVED_PARALLEL,    /* DataParallel */
-	OBSERVED_DISTRIBUTED, /* DistributedDataParallel */
-	OBSERVED_RENDEZVOUS,  /* init_process_group(init_method="tcp://...") */
-	OBSERVED_ARGUMENT,    /* add_argument("--local_rank") */
-	OBSERVED_PARSE,       /* parse_args() */
-	OBSERVED_SPAWN,       /* torch.multiprocessing.spawn() */
-	OBSERVED_PROCESS,     /* multiprocessing.Process() in a loop */
-	OBSERVED_GROUP,       /* init_process_group() */
-	OBSERVED_COMMAND,     /* os.system(), subprocess.run() */
-	OBSERVED_SEVERAL,     /* a text with several devices */
-	OBSERVED_RANK_TEXT,   /* a rank that is text is used as a number */
-	OBSERVED_LIST_NUMBER, /* a number of the visible list is used as a device */
-	/* Of training: python_training.h. */
-	OBSERVED_BLOCKING,  /* CUDA_LAUNCH_BLOCKING is set */
-	OBSERVED_SHUFFLE,   /* a DataLoader has both a sampler and shuffle */
-	OBSERVED_SAMPLER,   /* a DistributedSampler that shuffles */
-	OBSERVED_NOT_MOVED, /* a module on the CPU, with device_ids */
-	OBSERVED_KEYS,      /* a state is loaded whose keys differ; `name` is the file */
-	OBSERVED_LOAD,      /* a checkpoint is loaded without map_location */
-	OBSERVED_SAVE,      /* torch.save() */
-	OBSERVED_BACKWARD,  /* backward() */
-	OBSERVED_CHOICE,    /* a device is chosen by rank, in a framework; `name` is the call */
-	OBSERVED_READ,      /* a rank's variable is read; `verb`: must be there, or has a default */
+#define OBSERVED(kind, judge) OBSERVED_##kind,
+#define NOTED(kind) OBSERVED_##kind,
+#include "lint/observations.def"
+#undef OBSERVED
+#undef NOTED
 	OBSERVED_KINDS
 };
 
@@ -653,34 +627,23 @@ void judge_ask(const struct python_judge *judge, const struct observation *s,
 	       const char *more);
 
 /* Each judges one observation. */
-void judge_variable(const struct python_judge *judge, const struct observation *s);
-/* The library's findings about a list. */
-void judge_value(const struct python_judge *judge, const struct observation *s);
-void judge_device(const struct python_judge *judge, const struct observation *s);
+typedef void judge_observation(const struct python_judge *judge, const struct observation *s);
+#define OBSERVED(kind, judge) judge_observation judge;
+#define NOTED(kind)
+#include "lint/observations.def"
+#undef OBSERVED
+#undef NOTED
+
 /* Reports a device that the global rank chooses, or the rank modulo the number of GPUs. */
 void judge_rank_device(const struct python_judge *judge, const struct observation *s);
-/* ... by an option of the command line. */
-void judge_numbered(const struct python_judge *judge, const struct observation *s);
-/* ... by a name. */
-void judge_used(const struct python_judge *judge, const struct observation *s);
-void judge_group(const struct python_judge *judge, const struct observation *s);
-/* python_command.c: the findings of the script reader about a command. */
-void judge_command(const struct python_judge *judge, const struct observation *s);
 /* Whether only one process comes to a place on each host. */
 bool judge_alone(const struct python_judge *judge, const struct observation *s);
 /* Whether a value is the parameter of function `function` that `spawn` gives the rank. */
 bool judge_gives_rank(const struct python_value *v, const struct observation *spawn);
-/* init_process_group(): whether as many ranks start as it waits for, and where they meet. */
-void judge_ranks(const struct python_judge *judge, const struct observation *s);
 /* DataParallel in a program of which a launcher starts several. */
 void judge_copies(const struct python_judge *judge, const struct observation *s);
 /* WORLD_SIZE and MASTER_PORT in code against the launcher's; false: they agree, or it is not known.
  */
 bool judge_launch(const struct python_judge *judge, const struct observation *s);
-void judge_several(const struct python_judge *judge, const struct observation *s);
-void judge_rank_text(const struct python_judge *judge, const struct observation *s);
-void judge_list_number(const struct python_judge *judge, const struct observation *s);
-void judge_misspelt(const struct python_judge *judge, const struct observation *s);
-void judge_rendezvous(const struct python_judge *judge, const struct observation *s);
 
 #endif

@@ -217,6 +217,7 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 		judge_rank_device(judge, s);
 }
 
+/* A device by an option of the command line. */
 void judge_numbered(const struct python_judge *judge, const struct observation *s)
 {
 	struct observation device = *s;
@@ -233,6 +234,7 @@ void judge_numbered(const struct python_judge *judge, const struct observation *
 			  judge->start->from ? judge->start->from : "the command line"));
 }
 
+/* A device by a name. */
 void judge_used(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_names *names = &judge->file->names;

@@ -186,6 +186,7 @@ static bool is_of_host(const struct python_judge *judge, const struct observatio
 	       !(judge_compute(judge, s->size, &size) && size.number > judge->start->ranks);
 }
 
+/* Whether as many ranks start as the group waits for, and where they meet. */
 void judge_ranks(const struct python_judge *judge, const struct observation *s)
 {
 	struct starter starter;

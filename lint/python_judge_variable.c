@@ -126,6 +126,7 @@ static void judge_list(const struct python_judge *judge, const struct observatio
 			     "%s in code %s the list that launcher and user set", SHOWN(s), verb);
 }
 
+/* The library's findings about a list. */
 void judge_value(const struct python_judge *judge, const struct observation *s)
 {
 	CLEANUP_FREE char *text = statement_of(s);

@@ -107,7 +107,6 @@ void training_assign(struct python_file *f, unsigned first, unsigned past, unsig
 /* Handles the block that was entered after the head [0, colon). */
 void training_enter(struct python_file *f, unsigned colon);
 void training_import(struct python_file *f, struct span path, struct span name);
-void judge_blocking(const struct python_judge *judge, const struct observation *s);
 
 /* --- python_objects.c ------------------------------------------------------------------- */
 
@@ -165,14 +164,11 @@ void frameworks_call(struct python_file *f, const char *path, unsigned at, unsig
 void launched_name(struct python_file *f, struct span name);
 /* Handles a variable that is read; `required`: it must be there. */
 void launched_read(struct python_file *f, unsigned at, unsigned name, bool required);
-void judge_read(const struct python_judge *judge, const struct observation *s);
-void judge_choice_by_rank(const struct python_judge *judge, const struct observation *s);
 
 /* --- python_average.c ------------------------------------------------------------------- */
 
 void average_token(struct python_file *f, unsigned at);
 void average_import(struct python_file *f, struct span path);
-void judge_average(const struct python_judge *judge, const struct observation *s);
 
 /* --- python_module.c -------------------------------------------------------------------- */
 
@@ -187,7 +183,6 @@ void module_token(struct python_file *f, unsigned at);
 void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned from, unsigned to);
 /* The name stands for a module, and something is done with it at [at, end). */
 void module_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end);
-void judge_not_moved(const struct python_judge *judge, const struct observation *s);
 void judge_layers(const struct python_judge *judge);
 
 /* --- python_loading.c ------------------------------------------------------------------- */
@@ -196,8 +191,6 @@ struct python_object loading_value(struct python_file *f, unsigned first, unsign
 void loading_call(struct python_file *f, const char *path, unsigned at, unsigned open);
 /* Handles the head of a loop. */
 void loading_loop(struct python_file *f, unsigned first, unsigned past);
-void judge_sampler(const struct python_judge *judge, const struct observation *s);
-void judge_epochs(const struct python_judge *judge, const struct observation *s);
 
 /* --- python_checkpoint.c ---------------------------------------------------------------- */
 
@@ -206,8 +199,5 @@ struct python_object checkpoint_value(struct python_file *f, unsigned first, uns
 bool checkpoint_assign(struct python_file *f, struct span name, unsigned from, unsigned to);
 void checkpoint_call(struct python_file *f, const char *path, unsigned at, unsigned open);
 void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end);
-void judge_keys(const struct python_judge *judge, const struct observation *s);
-void judge_load(const struct python_judge *judge, const struct observation *s);
-void judge_save(const struct python_judge *judge, const struct observation *s);
 
 #endif
