@@ -157,8 +157,7 @@ static bool is_yaml_key(struct span line)
 	if (span_is(span_trim(line), "try:") || memchr(line.text, '=', line.length))
 		return false;
 
-	while (n < line.length && (is_digit(line.text[n]) || strchr("_-.", line.text[n]) ||
-				   ((line.text[n] | 0x20) >= 'a' && (line.text[n] | 0x20) <= 'z')))
+	while (n < line.length && (is_alphanumeric(line.text[n]) || strchr("_-.", line.text[n])))
 		n++;
 	return n && n < line.length && line.text[n] == ':' &&
 	       (n + 1 == line.length || line.text[n + 1] == ' ');

@@ -204,8 +204,7 @@ static const char *assigned(struct span line)
 				       ? rest.text
 				       : NULL;
 		}
-		if (!strchr("_., \t", c) && !is_digit(c) && !(c & 0x80) &&
-		    !((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
+		if (!strchr("_., \t", c) && !is_alphanumeric(c) && !(c & 0x80))
 			return NULL;
 	}
 	return NULL;

@@ -146,20 +146,9 @@ struct brackets {
 /* 1: the token opens a bracket, -1: it closes one. */
 static int bracket_of(const struct python_token *token)
 {
-	if (token->kind != PYTHON_SIGN || token->text.length != 1)
-		return 0;
-	switch (*token->text.text) {
-	case '(':
-	case '[':
-	case '{':
+	if (token_is_any(token, "( [ {"))
 		return 1;
-	case ')':
-	case ']':
-	case '}':
-		return -1;
-	default:
-		return 0;
-	}
+	return token_is_any(token, ") ] }") ? -1 : 0;
 }
 
 static void bracket(struct python_text *p, struct brackets *open, const struct python_token *token)

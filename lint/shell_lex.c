@@ -20,8 +20,8 @@ size_t shell_name(struct span text)
 {
 	size_t n = 0;
 
-	while (n < text.length && (text.text[n] == '_' || (n && is_digit(text.text[n])) ||
-				   ((text.text[n] | 32) >= 'a' && (text.text[n] | 32) <= 'z')))
+	while (n < text.length &&
+	       (text.text[n] == '_' || is_letter(text.text[n]) || (n && is_digit(text.text[n]))))
 		n++;
 	return n;
 }
@@ -237,24 +237,11 @@ static bool takes_bracket(struct span word)
 
 static bool ends_word(const struct lexer *lx, struct span word)
 {
-	switch (lexer_peek(lx, 0)) {
-	case ' ':
-	case '\t':
-	case '\n':
-	case ';':
-	case '&':
-	case '|':
-	case ')':
-	case '<':
-	case '>':
-		return true;
-	case '\r':
+	char c = lexer_peek(lx, 0);
+
+	if (c == '\r')
 		return lexer_peek(lx, 1) == '\n' || lx->at + 1 == lx->end;
-	case '(':
-		return !takes_bracket(word);
-	default:
-		return false;
-	}
+	return c == '(' ? !takes_bracket(word) : c && strchr(" \t\n;&|)<>", c);
 }
 
 void lexer_word(struct lexer *lx)
@@ -349,22 +336,17 @@ static void skip_blanks(struct lexer *lx)
 
 static size_t operator_length(struct span rest, enum token_kind *kind)
 {
-	static const char *const redirections[] = {"<<<", "<<-", "&>>", "<<", "<&", "<>",
-						   ">>",  ">&",  ">|",  "&>", "<",  ">"};
-	static const char *const operators[] = {";;&", ";;", ";&", "&&", "||", "|&",
-						";",   "&",  "|",  "(",  ")"};
+	/* Of those with one beginning the longest comes first. */
+	static const char *const signs[] = {"<<<", "<<-", "&>>", "<<", "<&",  "<>", ">>", ">&",
+					    ">|",  "&>",  "<",   ">",  ";;&", ";;", ";&", "&&",
+					    "||",  "|&",  ";",   "&",  "|",   "(",  ")"};
 
 	if (!rest.length || !*rest.text || !strchr("<>&|;()", *rest.text))
 		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(redirections); i++)
-		if (span_starts(rest, redirections[i])) {
-			*kind = TOKEN_REDIRECTION;
-			return strlen(redirections[i]);
-		}
-	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
-		if (span_starts(rest, operators[i])) {
-			*kind = TOKEN_OPERATOR;
-			return strlen(operators[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+		if (span_starts(rest, signs[i])) {
+			*kind = strpbrk(signs[i], "<>") ? TOKEN_REDIRECTION : TOKEN_OPERATOR;
+			return strlen(signs[i]);
 		}
 	return 0;
 }

@@ -246,21 +246,16 @@ static void expand_dollar(struct expansion *x, bool quoted)
 
 		if (*rest.text == '{') {
 			add_braced(x, inside, quoted);
-			return;
-		}
-		if (*rest.text == '(' && rest.text[1] == '(') {
+		} else if (*rest.text == '(' && rest.text[1] == '(') {
 			add_arithmetic(x, inside);
-			return;
-		}
-		if (*rest.text == '(') {
+		} else if (*rest.text == '(') {
 			before.at += 2;
 			inner_commands(x, before, x->lx.at - 1, !quoted);
-			return;
 		} else if (*rest.text == '\'' && !memchr(inside.text, '\\', inside.length)) {
 			add(x, inside.text, inside.length);
-			return;
+		} else {
+			add_unknown(x, !quoted);
 		}
-		add_unknown(x, !quoted);
 		return;
 	}
 	/* An error stays, so that text is not read again and again. */
@@ -297,50 +292,46 @@ static bool is_special(char c, bool quoted)
 /* Expands text without special characters. */
 static void expand_plain(struct expansion *x, bool quoted)
 {
-	const char *text = x->lx.text;
-	size_t start = x->lx.at, i = start;
+	size_t start = x->lx.at;
 
-	while (i < x->lx.end && !is_special(text[i], quoted)) {
-		if (text[i++] == '\n') {
-			x->lx.line++;
-			x->lx.line_start = i;
-		}
-	}
-	x->lx.at = i;
-	add(x, text + start, i - start);
+	while (x->lx.at < x->lx.end && !is_special(x->lx.text[x->lx.at], quoted))
+		lexer_advance(&x->lx);
+	add(x, x->lx.text + start, x->lx.at - start);
 }
 
 static void expand_escape(struct expansion *x, bool quoted)
 {
 	char c = x->lx.end - x->lx.at > 1 ? x->lx.text[x->lx.at + 1] : '\\';
 
-	x->lx.at += x->lx.end - x->lx.at > 1 ? 2 : 1;
-	if (c == '\n') {
-		x->lx.line++;
-		x->lx.line_start = x->lx.at;
+	lexer_advance_escaped(&x->lx);
+	if (c == '\n')
 		return;
-	}
 	if (quoted && !strchr("$`\"\\", c))
 		add(x, "\\", 1);
 	add(x, &c, 1);
+}
+
+/* Expands what begins with no quote. */
+static void expand_piece(struct expansion *x, bool quoted)
+{
+	char c = x->lx.text[x->lx.at];
+
+	if (c == '$')
+		expand_dollar(x, quoted);
+	else if (c == '`')
+		expand_backtick(x, quoted);
+	else if (c == '\\')
+		expand_escape(x, quoted);
+	else
+		expand_plain(x, quoted);
 }
 
 static void expand_double(struct expansion *x)
 {
 	x->lx.at++;
 	add(x, "", 0);
-	while (x->lx.at < x->lx.end && x->lx.text[x->lx.at] != '"') {
-		char c = x->lx.text[x->lx.at];
-
-		if (c == '$')
-			expand_dollar(x, true);
-		else if (c == '`')
-			expand_backtick(x, true);
-		else if (c == '\\')
-			expand_escape(x, true);
-		else
-			expand_plain(x, true);
-	}
+	while (x->lx.at < x->lx.end && x->lx.text[x->lx.at] != '"')
+		expand_piece(x, true);
 	x->lx.at++;
 }
 
@@ -355,25 +346,12 @@ static void expand_single(struct expansion *x)
 static void expand(struct expansion *x)
 {
 	while (x->lx.at < x->lx.end) {
-		switch (x->lx.text[x->lx.at]) {
-		case '\'':
+		if (x->lx.text[x->lx.at] == '\'')
 			expand_single(x);
-			break;
-		case '"':
+		else if (x->lx.text[x->lx.at] == '"')
 			expand_double(x);
-			break;
-		case '\\':
-			expand_escape(x, false);
-			break;
-		case '$':
-			expand_dollar(x, false);
-			break;
-		case '`':
-			expand_backtick(x, false);
-			break;
-		default:
-			expand_plain(x, false);
-		}
+		else
+			expand_piece(x, false);
 	}
 }
 
