@@ -66,12 +66,8 @@ static struct span first_word(struct span text)
 /* Whether a word is meant as an id, but is not: GM01S, GM-7, GMO07. */
 static bool is_wrong_id(struct span word)
 {
-	bool digits = false;
-
-	for (size_t i = 0; i < word.length; i++)
-		digits |= is_digit(word.text[i]);
-	return digits && word.length > 2 && strncasecmp(word.text, "GM", 2) == 0 &&
-	       !id_length(word);
+	return span_before(word, "0123456789") < word.length && word.length > 2 &&
+	       strncasecmp(word.text, "GM", 2) == 0 && !id_length(word);
 }
 
 /* What follows the word: =GM007,GM220 [GM007] GM007, or the reason. */

@@ -279,15 +279,12 @@ static void read_program(struct reading *r)
 /* "!export NAME=VALUE": the shell that sets the variable ends with the line. */
 static void judge_export(struct reading *r, const struct part *part)
 {
-	static const char *const names[] = {"export CUDA_VISIBLE_DEVICES=",
-					    "export CUDA_DEVICE_ORDER="};
 	const struct notebook_line *line = &r->notebook.lines[part->first];
 	struct span text = span_trim(part->text);
-	bool sets = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		sets |= span_starts(text, names[i]);
-	if (sets && span_before(text, ";&|\n#") == text.length)
+	if (span_skip(&text, "export ") &&
+	    span_starts_any(text, "CUDA_VISIBLE_DEVICES= CUDA_DEVICE_ORDER=") &&
+	    span_before(text, ";&|\n#") == text.length)
 		report_add(
 			r->ret, FINDING_LOST_VARIABLE,
 			ABOUT(.origin = r->file->path, .line = line->row,

@@ -23,10 +23,16 @@ static void skip_blanks(struct json *j)
 		j->at++;
 }
 
-static bool take(struct json *j, char c)
+/* Whether the sign follows, behind blanks. */
+static bool comes(struct json *j, char c)
 {
 	skip_blanks(j);
-	if (j->wrong || j->at == j->end || *j->at != c)
+	return j->at < j->end && *j->at == c;
+}
+
+static bool take(struct json *j, char c)
+{
+	if (j->wrong || !comes(j, c))
 		return false;
 	j->at++;
 	return true;
@@ -89,6 +95,15 @@ static bool skip_value(struct json *j)
 		}
 	} while (depth && !j->wrong);
 	return !j->wrong;
+}
+
+/* *ret: a string. Another value is skipped. */
+static bool take_string(struct json *j, struct span *ret)
+{
+	if (comes(j, '"'))
+		return read_string(j, ret);
+	skip_value(j);
+	return false;
 }
 
 /* The next member of a list, "[]", or an object, "{}"; *first: none was read. Another value is
@@ -261,18 +276,13 @@ static void read_source(struct reader *r, struct json j)
 	*ARRAY_NEXT(r->ret->cells, r->ret->cell_count, r->ret->cell_room) =
 		(struct notebook_cell){.first = r->ret->line_count};
 	r->inside = r->returned = false;
-	skip_blanks(&j);
-	if (*j.at == '"') {
+	if (comes(&j, '"')) {
 		if (read_string(&j, &text))
 			add_text(r, text);
 	} else {
-		while (next_item(&j, "[]", &first)) {
-			skip_blanks(&j);
-			if (j.at < j.end && *j.at == '"' && read_string(&j, &text))
+		while (next_item(&j, "[]", &first))
+			if (take_string(&j, &text))
 				add_text(r, text);
-			else
-				skip_value(&j);
-		}
 	}
 	if (r->inside && !r->full)
 		strbuf_puts(&r->ret->source, "\n");
@@ -286,8 +296,7 @@ static void read_cell(struct reader *r)
 
 	r->number++;
 	while (next_key(j, &key, &first)) {
-		skip_blanks(j);
-		if (span_is(key, "cell_type") && j->at < j->end && *j->at == '"') {
+		if (span_is(key, "cell_type") && comes(j, '"')) {
 			code = read_string(j, &type) && span_is(type, "code");
 			continue;
 		}
@@ -304,8 +313,7 @@ static void read_cells(struct reader *r)
 {
 	bool first = true;
 
-	skip_blanks(&r->json);
-	r->cells |= r->json.at < r->json.end && *r->json.at == '[';
+	r->cells |= comes(&r->json, '[');
 	while (!r->full && next_item(&r->json, "[]", &first))
 		read_cell(r);
 }
@@ -318,13 +326,10 @@ static void read_language(struct reader *r, const char *name)
 	bool first = true;
 
 	while (next_key(j, &key, &first)) {
-		skip_blanks(j);
-		if (span_is(key, name) && j->at < j->end && *j->at == '"') {
-			if (read_string(j, &text) && text.length)
-				r->ret->language = text;
-		} else {
+		if (!span_is(key, name))
 			skip_value(j);
-		}
+		else if (take_string(j, &text) && text.length)
+			r->ret->language = text;
 	}
 }
 
@@ -366,8 +371,7 @@ static void read_all(struct reader *r)
 	bool first = true;
 	struct span key;
 
-	skip_blanks(j);
-	j->wrong = j->at == j->end || *j->at != '{';
+	j->wrong = !comes(j, '{');
 	while (!r->full && next_key(j, &key, &first)) {
 		if (span_is(key, "cells"))
 			read_cells(r);
@@ -417,8 +421,7 @@ bool notebook_recognise(struct span text, bool *cells)
 	bool first = true;
 
 	*cells = false;
-	skip_blanks(&j);
-	if (j.at == j.end || (*j.at != '{' && *j.at != '['))
+	if (!comes(&j, '{') && !comes(&j, '['))
 		return false;
 	items = j;
 	if (!skip_value(&j))
@@ -427,8 +430,7 @@ bool notebook_recognise(struct span text, bool *cells)
 	if (j.at < j.end)
 		return false;
 	while (next_key(&items, &key, &first)) {
-		skip_blanks(&items);
-		*cells = *cells || (span_is_any(key, "cells worksheets") && *items.at == '[');
+		*cells |= span_is_any(key, "cells worksheets") && comes(&items, '[');
 		skip_value(&items);
 	}
 	return true;

@@ -100,10 +100,8 @@ static void put_span(struct strbuf *buf, struct span s)
 /* The first word, and what follows it. */
 static struct span take_word(struct span *rest)
 {
-	struct span word = {rest->text, 0};
+	struct span word = {rest->text, span_before(*rest, " \t\n\v\f\r")};
 
-	while (word.length < rest->length && !is_space(word.text[word.length]))
-		word.length++;
 	*rest = span_trim(past(*rest, word.length));
 	return word;
 }

@@ -56,9 +56,8 @@ void names_set(struct python_names *names, struct span name, int scope, struct p
 	/* A missing entry means unknown too, where no number is computed from names. */
 	if (value.meaning == MEANS_UNKNOWN && !scope && !names->unknowns)
 		return;
-	names->list = array_room(names->list, names->count, &names->room, sizeof(*names->list));
 	hash_index_add(&names->index, hash(name, scope), names->count);
-	names->list[names->count++] = (struct python_name){
+	*ARRAY_NEXT(names->list, names->count, names->room) = (struct python_name){
 		.name = name, .scope = scope, .doubts = names->doubts, .value = value};
 }
 

@@ -30,10 +30,8 @@ static struct seen_file *add_file(struct lint_seen *seen, const struct seen_file
 
 	*copy = *file;
 	copy->path = arena_strdup(&seen->arena, file->path);
-	seen->files = arena_room(&seen->arena, seen->files, seen->count, &seen->room,
-				 sizeof(struct seen_file *));
 	hash_index_add(&seen->index, hash_file(file), seen->count);
-	return seen->files[seen->count++] = copy;
+	return *ARENA_NEXT(&seen->arena, seen->files, seen->count, seen->room) = copy;
 }
 
 struct seen_file *seen_file(struct lint_seen *seen, const char *path)
