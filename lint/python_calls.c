@@ -316,9 +316,7 @@ static void call_method(struct python_file *f, unsigned at, unsigned open)
 
 static bool is_distributed(const char *path)
 {
-	const char *last = strrchr(path, '.');
-
-	return starts_with(path, "torch.") && last && streq(last, ".DistributedDataParallel");
+	return starts_with(path, "torch.") && text_ends(path, ".DistributedDataParallel");
 }
 
 /* Whether a call makes a tensor on a GPU: torch.zeros(1, device="cuda"). */

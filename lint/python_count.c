@@ -426,16 +426,9 @@ static bool compute(const struct python_judge *judge, const struct python_count 
 	return false;
 }
 
-bool judge_compute(const struct python_judge *judge, const struct python_count *c,
+bool judge_compute(const struct python_judge *judge, const struct python_count *c, bool device,
 		   struct counted *ret)
 {
-	*ret = (struct counted){.number = -1};
-	return c && compute(judge, c, 0, ret);
-}
-
-bool judge_compute_device(const struct python_judge *judge, const struct python_count *c,
-			  struct counted *ret)
-{
-	*ret = (struct counted){.number = -1, .device = true};
+	*ret = (struct counted){.number = -1, .device = device};
 	return c && compute(judge, c, 0, ret);
 }

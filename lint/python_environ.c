@@ -64,9 +64,9 @@ bool python_environ_patched(const struct python_file *f, unsigned past)
 	return false;
 }
 
-/* Whether an expression is derived from another launcher's variable, or from the old value of
- * `name`: such a rewrite loses nothing (rule S2). */
-static bool is_derived(const struct python_file *f, struct span name, unsigned first, unsigned past)
+/* Such a rewrite loses nothing (rule S2). */
+bool python_environ_derived(const struct python_file *f, struct span name, unsigned first,
+			    unsigned past)
 {
 	bool list = span_is(name, "CUDA_VISIBLE_DEVICES");
 
@@ -85,11 +85,6 @@ static bool is_derived(const struct python_file *f, struct span name, unsigned f
 			return true;
 	}
 	return false;
-}
-
-bool python_environ_derived(const struct python_file *f, unsigned first, unsigned past)
-{
-	return is_derived(f, span_of("CUDA_VISIBLE_DEVICES"), first, past);
 }
 
 /* Whether the expression depends on the arguments of the function or on its object, so that the
@@ -198,7 +193,7 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 	if (s->value.meaning == MEANS_CPU || s->value.meaning == MEANS_CUDA)
 		s->value.meaning = MEANS_TEXT;
 	if (s->value.meaning != MEANS_TEXT && s->value.meaning != MEANS_LOCAL_RANK &&
-	    verb != OBSERVED_REMOVES && is_derived(f, s->name, first, past))
+	    verb != OBSERVED_REMOVES && python_environ_derived(f, s->name, first, past))
 		s->value.meaning = MEANS_DERIVED;
 	s->argument = is_argument(f, first, past);
 	s->may |= s->value.meaning == MEANS_UNKNOWN && verb != OBSERVED_REMOVES && !s->argument &&
@@ -223,24 +218,20 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 
 /* --- what other programs are given ------------------------------------------------------ */
 
-static void add_list(struct python_file *f, unsigned at, struct span list)
+void python_environ_list(struct python_file *f, unsigned at, struct python_value v)
 {
 	const struct python_token *t = token_at(f, at);
 	struct observation *s;
 
+	if (!span_is(t->text, "CUDA_VISIBLE_DEVICES") || v.meaning != MEANS_TEXT)
+		return;
 	/* os.environ.update() has been seen. */
 	for (size_t i = f->count; i > 0 && f->observations[i - 1].line == t->line; i--)
 		if (f->observations[i - 1].column == t->column)
 			return;
 	s = observation_add(f, OBSERVED_LIST, t);
-	s->name = span_of("CUDA_VISIBLE_DEVICES");
-	s->value = (struct python_value){.meaning = MEANS_TEXT, .text = list};
-}
-
-void python_environ_list(struct python_file *f, unsigned at, struct python_value v)
-{
-	if (span_is(token_at(f, at)->text, "CUDA_VISIBLE_DEVICES") && v.meaning == MEANS_TEXT)
-		add_list(f, at, v.text);
+	s->name = t->text;
+	s->value = (struct python_value){.meaning = MEANS_TEXT, .text = v.text};
 }
 
 /* {"A": "1"}, whose bracket is `open` */
@@ -278,19 +269,12 @@ void python_environ_replace(struct python_file *f)
 	}
 }
 
-/* Whether the token is the name of a function that shows its arguments. */
-static bool is_shower(const struct python_file *f, unsigned at)
-{
-	return token_is_any(
-		token_at(f, at),
-		"print pprint debug info warn warning error critical fatal log write echo secho");
-}
-
 /* Whether the token `at` is an argument of the call whose bracket is `open`, and it shows it. */
 static bool shows(const struct python_file *f, unsigned open, unsigned at)
 {
 	return open > 0 && is_at(f, open, at, "(") && token_at(f, open)->past > at &&
-	       is_shower(f, open - 1);
+	       token_is_any(token_at(f, open - 1), "print pprint debug info warn warning error "
+						   "critical fatal log write echo secho");
 }
 
 /* Whether the token is an argument of a call that shows it, such as print() or logger.info(): that
@@ -310,21 +294,16 @@ static bool is_shown(const struct python_file *f, unsigned at)
 	return false;
 }
 
-/* The list is kept for later, or looked at: a = os.environ[...], if os.environ.get(...) */
-static void keep_list(struct python_file *f, unsigned at, unsigned name)
+void python_environ_read(struct python_file *f, unsigned at, unsigned name)
 {
+	python_environ_name(f, name);
+	/* The list is kept for later, or looked at: a = os.environ[...], if os.environ.get(...) */
 	if (at && !is_at(f, at - 1, f->text.count, ":") && !is_shown(f, at) &&
 	    span_is(token_at(f, name)->text, "CUDA_VISIBLE_DEVICES")) {
 		f->lister = f->blocks[f->depth].function + 1;
 		if (!is_at(f, 0, at, "if") && !is_at(f, 0, at, "elif"))
 			f->keeper = f->lister;
 	}
-}
-
-void python_environ_read(struct python_file *f, unsigned at, unsigned name)
-{
-	python_environ_name(f, name);
-	keep_list(f, at, name);
 }
 
 void python_environ_call(struct python_file *f, const char *path, unsigned at, unsigned open)

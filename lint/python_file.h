@@ -451,8 +451,10 @@ bool python_gives_list(const struct observation *s);
 /* Whether the tokens before `past` call mock.patch.dict for the environment, which is put back at
  * the end of what they begin. */
 bool python_environ_patched(const struct python_file *f, unsigned past);
-/* Whether the expression [first, past) is made from the visible list. */
-bool python_environ_derived(const struct python_file *f, unsigned first, unsigned past);
+/* Whether the expression [first, past) is derived from another launcher's variable, or from the old
+ * value of `name`; for the visible list, from that alone. */
+bool python_environ_derived(const struct python_file *f, struct span name, unsigned first,
+			    unsigned past);
 /* A list for another program: `at` is the name of the variable, or the text of a command. */
 void python_environ_list(struct python_file *f, unsigned at, struct python_value v);
 /* Handles a call that starts a command. */
@@ -614,11 +616,9 @@ struct counted {
 	struct span option; /* an option that it comes from; .text NULL: none */
 	bool device;        /* it may be cuda:N too */
 };
-/* False: it is not known. */
-bool judge_compute(const struct python_judge *judge, const struct python_count *c,
+/* False: it is not known. `device`: as the member. */
+bool judge_compute(const struct python_judge *judge, const struct python_count *c, bool device,
 		   struct counted *ret);
-bool judge_compute_device(const struct python_judge *judge, const struct python_count *c,
-			  struct counted *ret);
 
 /* Asks the library about the statements, and reports its findings of this severity at the place of
  * the observation, with `more` behind their texts. */

@@ -226,7 +226,7 @@ void judge_numbered(const struct python_judge *judge, const struct observation *
 	if (judge_one_listed(judge, s))
 		return;
 	if (s->may || s->otherwise || s->guarded || !judge->start || !judge->start->arguments ||
-	    !judge_compute_device(judge, s->size, &counted) || counted.may || !counted.option.text)
+	    !judge_compute(judge, s->size, true, &counted) || counted.may || !counted.option.text)
 		return;
 	device.value = (struct python_value){.meaning = MEANS_DEVICE, .number = counted.number};
 	ask_device(judge, &device,

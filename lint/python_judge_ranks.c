@@ -50,7 +50,7 @@ static struct starter starter_of(const struct python_judge *judge, const struct 
 
 	if (ret.spawn) {
 		if (only && !is_launched(judge) && !ret.spawn->may && !ret.spawn->otherwise &&
-		    judge_compute(judge, ret.spawn->size, &ret.counted))
+		    judge_compute(judge, ret.spawn->size, false, &ret.counted))
 			ret.count = ret.counted.number;
 		snprintf(ret.text, sizeof(ret.text), "line %d starts %lld", ret.spawn->line,
 			 (long long)ret.count);
@@ -74,7 +74,7 @@ bool judge_alone(const struct python_judge *judge, const struct observation *s)
 	const struct observation *spawn = spawn_of(judge, s, &only);
 
 	if (spawn)
-		return only && judge_compute(judge, spawn->size, &counted) && !counted.may &&
+		return only && judge_compute(judge, spawn->size, false, &counted) && !counted.may &&
 		       counted.number == 1;
 	return start && (start->alone || start->ranks == 1);
 }
@@ -183,7 +183,7 @@ static bool is_of_host(const struct python_judge *judge, const struct observatio
 	struct counted size;
 
 	return s->elsewhere &&
-	       !(judge_compute(judge, s->size, &size) && size.number > judge->start->ranks);
+	       !(judge_compute(judge, s->size, false, &size) && size.number > judge->start->ranks);
 }
 
 /* Whether as many ranks start as the group waits for, and where they meet. */
@@ -204,7 +204,7 @@ void judge_ranks(const struct python_judge *judge, const struct observation *s)
 	}
 	if (s->own || (starter.spawn && !is_parameter(judge, s, starter.spawn)))
 		return;
-	if (starter.count > 0 && judge_compute(judge, s->size, &awaited) &&
+	if (starter.count > 0 && judge_compute(judge, s->size, false, &awaited) &&
 	    awaited.number != starter.count)
 		report_count(judge, s, &awaited, &starter, "world_size");
 }
@@ -217,7 +217,7 @@ static bool judge_size(const struct python_judge *judge, const struct observatio
 	struct counted awaited;
 
 	if (!is_launched(judge) || starter.spawn || starter.count < 0 ||
-	    !judge_compute(judge, s->size, &awaited) || awaited.number == starter.count)
+	    !judge_compute(judge, s->size, false, &awaited) || awaited.number == starter.count)
 		return false;
 	report_count(judge, s, &awaited, &starter, "WORLD_SIZE in code");
 	return true;

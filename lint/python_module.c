@@ -150,7 +150,7 @@ void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned
 static struct python_object made(struct python_file *f, const char *path, struct span name,
 				 unsigned open)
 {
-	unsigned past = token_at(f, open)->past;
+	bool placed = may_place(f, open, token_at(f, open)->past);
 	struct python_object o = {.kind = OBJECT_MODULE, .whole = true};
 	const struct python_class *c = class_named(f, path);
 	struct python_argument a;
@@ -169,19 +169,15 @@ static struct python_object made(struct python_file *f, const char *path, struct
 		if (!c->module)
 			return object_nothing;
 		o.class = (int)(c - f->training.classes) + 1;
-		o.fresh = c->layers && !c->moves && !may_place(f, open, past);
+		o.fresh = c->layers && !c->moves && !placed;
 		return o;
 	}
-	if (makes_layer(f, path, open)) {
-		o.fresh = !may_place(f, open, past);
-		return o;
-	}
-	if (starts_with(path, "torchvision.models.") && !may_place(f, open, past)) {
-		o.fresh = true;
+	if (makes_layer(f, path, open) || (starts_with(path, "torchvision.models.") && !placed)) {
+		o.fresh = !placed;
 		return o;
 	}
 	/* A class of another file: what it does is not known. */
-	if (*objects_last(path) < 'A' || *objects_last(path) > 'Z')
+	if (!is_upper(*objects_last(path)))
 		return object_nothing;
 	return (struct python_object){.kind = OBJECT_MODULE, .maker = name};
 }

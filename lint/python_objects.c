@@ -83,10 +83,3 @@ bool objects_around(const struct python_file *f, unsigned at, unsigned *open, ch
 	}
 	return false;
 }
-
-const char *objects_last(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot ? dot + 1 : path;
-}

@@ -143,8 +143,8 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 			  unsigned to)
 {
 	struct python_value v = python_value(f, from, to);
+	struct span chain, list = span_of("CUDA_VISIBLE_DEVICES");
 	char path[MAX_PATH];
-	struct span chain;
 	unsigned end = python_chain(f, first, &chain);
 
 	training_assign(f, first, past, from, to);
@@ -158,9 +158,8 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 	if (v.meaning == MEANS_UNKNOWN && !v.number)
 		v = python_ids(f, from, to);
 	if (f->facts.names_variables && v.meaning == MEANS_UNKNOWN &&
-	    python_environ_derived(f, from, to))
-		v = (struct python_value){.meaning = MEANS_DERIVED,
-					  .text = span_of("CUDA_VISIBLE_DEVICES")};
+	    python_environ_derived(f, list, from, to))
+		v = (struct python_value){.meaning = MEANS_DERIVED, .text = list};
 	if (f->facts.torch)
 		v.count = python_count(f, from, to);
 	/* a: int = 1 */

@@ -15,8 +15,7 @@ enum python_object_kind {
 	OBJECT_MODULE,
 	OBJECT_STATE,  /* state_dict(), or a dictionary that has one */
 	OBJECT_LOADED, /* of torch.load() */
-	OBJECT_SAMPLER,
-	OBJECT_LOADER
+	OBJECT_SAMPLER
 };
 
 /* What a name stands for, or what is saved. */
@@ -120,7 +119,12 @@ void objects_put(struct python_file *f, struct span name, struct python_object o
  * gets the path before the bracket, which is called or indexed; "" if it is no name. */
 bool objects_around(const struct python_file *f, unsigned at, unsigned *open, char *called);
 /* The last name of a path. */
-const char *objects_last(const char *path);
+static inline const char *objects_last(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot ? dot + 1 : path;
+}
 
 /* --- python_guard.c --------------------------------------------------------------------- */
 

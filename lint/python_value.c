@@ -304,10 +304,10 @@ static bool is_local_communicator(const char *path)
 	return span_has_any(span_of(path), "local node shared shm intra host");
 }
 
-/* A rank that a call without arguments returns; `last` is the last name of its path. */
-static struct python_value rank_call_value(const struct python_file *f, const char *path,
-					   const char *last)
+/* A rank that a call without arguments returns. */
+static struct python_value rank_call_value(const struct python_file *f, const char *path)
 {
+	const char *last = objects_last(path);
 	struct python_value rank = {.meaning = MEANS_RANK, .unsure = true};
 	struct python_value local = {.meaning = MEANS_LOCAL_RANK, .unsure = true};
 	bool horovod = starts_with(path, "horovod.");
@@ -348,14 +348,12 @@ static struct python_value attribute_value(const struct python_file *f, struct s
 static struct python_value call_value(const struct python_file *f, const char *path, unsigned open,
 				      int depth)
 {
-	const char *last = strrchr(path, '.');
 	struct python_argument a, second;
 	unsigned at = open + 1;
 	bool any = python_argument(f, open, &at, &a);
 
-	last = last ? last + 1 : path;
-	if (!any && rank_call_value(f, path, last).meaning != MEANS_UNKNOWN)
-		return rank_call_value(f, path, last);
+	if (!any && rank_call_value(f, path).meaning != MEANS_UNKNOWN)
+		return rank_call_value(f, path);
 	if (!any && python_counts_devices(path))
 		return (struct python_value){.meaning = MEANS_COUNT};
 	if (!any || a.name.text)
