@@ -86,7 +86,7 @@ static size_t image_word(const struct command *c, size_t first)
 
 		if (span_is(s, "--"))
 			return i + 1 < c->count ? i + 1 : c->count;
-		if (s.length > 1 && *s.text == '-')
+		if (is_option(s))
 			i += takes_next(s);
 		else if (!c->words[i].loose || !next.length || *next.text != '-')
 			return i;
@@ -125,7 +125,7 @@ static bool passes_name(const struct command *c, size_t i, const char *name)
 
 	if (span_skip(&s, "--env=") || span_skip(&s, "-e"))
 		return span_is(s, name);
-	return span_is(s, name) && before.length > 1 && *before.text == '-' &&
+	return span_is(s, name) && is_option(before) &&
 	       (span_is(before, "--env") ||
 		(before.text[1] != '-' && before.text[before.length - 1] == 'e'));
 }

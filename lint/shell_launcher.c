@@ -261,7 +261,7 @@ void launch_read(const struct command *c, size_t first, struct launch *launch)
 		    (s.length && *s.text == SHELL_UNKNOWN)) {
 			launch->loose = true;
 			i++;
-		} else if (s.length > 1 && *s.text == '-') {
+		} else if (is_option(s)) {
 			i = read_option(c, i, launch);
 		} else {
 			break;

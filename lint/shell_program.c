@@ -104,11 +104,6 @@ static const struct wrapper *find(struct span word)
 	return NULL;
 }
 
-static bool is_option(struct span s)
-{
-	return s.length > 1 && *s.text == '-';
-}
-
 /* Reports the variables that the script sets, that the program needs, and that are lost. */
 static void report_lost(struct shell *sh, struct run *run, size_t word, const char *how,
 			const char *fix)

@@ -257,7 +257,8 @@ struct shell_var *shell_var(struct shell *sh, struct span name);
 struct setting shell_setting(struct shell *sh, struct shell_var *var);
 /* Changes the variable from here on; frames restore it. */
 void shell_set(struct shell *sh, struct shell_var *var, struct setting setting);
-void shell_forget(struct shell *sh, struct span name); /* its value is unknown now */
+void shell_forget(struct shell *sh, struct span name);       /* its value is unknown now */
+void shell_forget_names(struct shell *sh, struct span text); /* all that stand in it */
 struct span shell_keep(struct shell *sh, struct span text);
 
 /* shell_origin.c */
@@ -279,6 +280,10 @@ void shell_expand(struct shell *sh, struct command *c, struct token token, bool 
  * Unknown pieces are SHELL_UNKNOWN. */
 void shell_value(struct shell *sh, struct command *c, struct token token, struct setting *ret);
 struct span word_text(const struct command *c, size_t i);
+static inline bool is_option(struct span word)
+{
+	return word.length > 1 && *word.text == '-';
+}
 bool span_known(struct span text);
 
 /* NAME=VALUE for a message; only NAME if the value is not known. */

@@ -41,7 +41,7 @@ static void read_line(struct shell *sh, struct span line, int number)
 		sh->slurm = slurm_of_parts(false);
 		return;
 	}
-	while ((word = slurm_word(&rest)).length && *word.text == '-' && word.length > 1) {
+	while (is_option(word = slurm_word(&rest))) {
 		struct span peek = rest;
 
 		after = slurm_word(&peek);
@@ -81,28 +81,37 @@ void slurm_comments(struct shell *sh)
 		slurm_set_variables(sh, &sh->slurm, false);
 }
 
-/* After the last option of the command at that place. */
-static void check_request(struct shell *sh, struct slurm *slurm, struct place at)
+/* Reads the options from word `first` on. Returns the word behind them. */
+static size_t read_options(struct shell *sh, const struct command *c, size_t first, bool batch,
+			   struct slurm *slurm)
 {
+	size_t i = first;
+
+	for (struct slurm_option option; i < c->count && is_option(word_text(c, i));
+	     i += option.words) {
+		struct span word = word_text(c, i), after = word_text(c, i + 1);
+
+		if (!batch && span_is(word, "--")) {
+			i++;
+			break;
+		}
+		slurm->parts |= !batch && span_starts(word, "--het-group");
+		if (!batch && (is_gpu_program(c, i + 1) || shell_has_string(c, i + 1)) &&
+		    !memchr(word.text, '=', word.length))
+			after = (struct span){"-", 1};
+		option = slurm_option(word, after, batch);
+		slurm_take(slurm, &option);
+	}
 	slurm_settle(slurm);
-	check_twice(sh, slurm, at);
-	check_fewer(sh, slurm, at);
+	check_twice(sh, slurm, c->words[first - 1].at);
+	check_fewer(sh, slurm, c->words[first - 1].at);
+	return i < c->count ? i : c->count;
 }
 
 size_t slurm_sbatch(struct shell *sh, const struct command *c, size_t first, struct slurm *slurm)
 {
-	size_t i = first + 1;
-
 	*slurm = slurm_unknown();
-	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-') {
-		struct slurm_option option =
-			slurm_option(word_text(c, i), word_text(c, i + 1), true);
-
-		slurm_take(slurm, &option);
-		i += option.words;
-	}
-	check_request(sh, slurm, c->words[first].at);
-	return i < c->count ? i : c->count;
+	return read_options(sh, c, first + 1, true, slurm);
 }
 
 /* What srun inherits of the requests of the batch script. */
@@ -118,27 +127,6 @@ static struct slurm inherited(const struct slurm *job)
 
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 {
-	struct command *c = run->c;
-	size_t i = first;
-
 	run->slurm = inherited(&sh->slurm);
-	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-') {
-		struct span after = word_text(c, i + 1);
-		struct slurm_option option;
-
-		if (span_is(word_text(c, i), "--")) {
-			i++;
-			break;
-		}
-		if (span_starts(word_text(c, i), "--het-group"))
-			run->slurm.parts = true;
-		if ((is_gpu_program(c, i + 1) || shell_has_string(c, i + 1)) &&
-		    !memchr(word_text(c, i).text, '=', word_text(c, i).length))
-			after = (struct span){"-", 1};
-		option = slurm_option(word_text(c, i), after, false);
-		slurm_take(&run->slurm, &option);
-		i += option.words;
-	}
-	check_request(sh, &run->slurm, c->words[first - 1].at);
-	return i < c->count ? i : c->count;
+	return read_options(sh, run->c, first, false, &run->slurm);
 }

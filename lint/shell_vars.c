@@ -109,6 +109,17 @@ void shell_forget(struct shell *sh, struct span name)
 	shell_set(sh, shell_var(sh, name), unknown);
 }
 
+void shell_forget_names(struct shell *sh, struct span text)
+{
+	for (size_t i = 0, n; i < text.length; i += n ? n : 1) {
+		struct span name = {text.text + i, text.length - i};
+
+		n = name.length = shell_name(name);
+		if (n)
+			shell_forget(sh, name);
+	}
+}
+
 struct span shell_keep(struct shell *sh, struct span text)
 {
 	return (struct span){arena_strndup(&sh->arena, text.text ? text.text : "", text.length),

@@ -123,18 +123,8 @@ static struct command *words(struct walk *w, const char *close)
 
 static void arithmetic(struct walk *w)
 {
-	struct span inside = lexer_arithmetic(w->lx);
-
 	/* Any name in it may have got a value. */
-	for (size_t i = 0; i < inside.length; i++) {
-		struct span rest = {inside.text + i, inside.length - i};
-		size_t n = shell_name(rest);
-
-		if (!n)
-			continue;
-		shell_forget(w->sh, (struct span){rest.text, n});
-		i += n - 1;
-	}
+	shell_forget_names(w->sh, lexer_arithmetic(w->lx));
 	if (w->lx->at < w->lx->end && w->lx->text[w->lx->at] == ')')
 		w->lx->at++;
 	next(w);

@@ -219,13 +219,8 @@ static void add_arithmetic(struct expansion *x, struct span inside)
 		add(x, text, (size_t)snprintf(text, sizeof(text), "%lld", (long long)value));
 		return;
 	}
-	for (size_t i = 0, n; assigns && i < inside.length; i += n ? n : 1) {
-		struct span name = {inside.text + i, inside.length - i};
-
-		n = name.length = shell_name(name);
-		if (n)
-			shell_forget(x->sh, name);
-	}
+	if (assigns)
+		shell_forget_names(x->sh, inside);
 	add_unknown(x, false);
 }
 
