@@ -85,11 +85,9 @@ static void look(struct python_file *f, unsigned first, unsigned past, struct sp
 /* args = p.parse_args(), args, rest = p.parse_known_args(): the first name has them. */
 static bool holds(struct python_file *f, unsigned first, unsigned past)
 {
-	unsigned equals = first;
+	unsigned equals = python_find_beside(f, first, past, "=");
 	bool parses = false;
 
-	while (equals < past && !token_is(token_at(f, equals), "="))
-		equals = token_at(f, equals)->past;
 	for (unsigned i = equals; i < past; i = token_at(f, i)->past)
 		parses |= is_parse(f, i, past);
 	if (!parses || token_at(f, first)->kind != PYTHON_NAME || is_at(f, first + 1, past, "."))

@@ -86,12 +86,9 @@ static const struct python_count *device_text(struct python_file *f, unsigned fi
 /* X if torch.cuda.is_available() else Y: X. Where the first is no such expression, `past`. */
 static unsigned before_condition(const struct python_file *f, unsigned first, unsigned past)
 {
-	for (unsigned i = first; i < past; i = token_at(f, i)->past) {
-		if (!is_at(f, i, past, "if"))
-			continue;
-		return python_find(f, i, past, "is_available") < past ? i : first;
-	}
-	return past;
+	unsigned at = python_find_beside(f, first, past, "if");
+
+	return at == past || python_find(f, at, past, "is_available") < past ? at : first;
 }
 
 static const struct python_count *called(struct python_file *f, const char *path, unsigned open,

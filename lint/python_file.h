@@ -348,6 +348,9 @@ static inline bool is_bracket(const struct python_file *f, unsigned first, unsig
 
 /* The first token that is one of the words; `past`: none. */
 unsigned python_find(const struct python_file *f, unsigned first, unsigned past, const char *words);
+/* The same, outside of brackets. */
+unsigned python_find_beside(const struct python_file *f, unsigned first, unsigned past,
+			    const char *words);
 /* The bracket that the expression ends with; `past`: it ends with none. */
 unsigned python_last_bracket(const struct python_file *f, unsigned first, unsigned past);
 /* Where the value that begins at `first` ends: before a comma, a bracket or =. */

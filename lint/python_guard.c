@@ -30,12 +30,10 @@ static bool is_common(const struct python_file *f, unsigned at)
 
 bool guard_selects(const struct python_file *f, unsigned past)
 {
-	bool handler = token_is(token_at(f, 0), "except");
-
 	for (unsigned i = 1; f->training.saves && i < past; i++)
 		if (token_at(f, i)->kind == PYTHON_NAME && !is_common(f, i))
 			return true;
-	return handler;
+	return token_is(token_at(f, 0), "except");
 }
 
 bool guard_condition(const struct python_file *f)
@@ -44,8 +42,7 @@ bool guard_condition(const struct python_file *f)
 
 	/* The head of a block is known by its block: if __name__ == "__main__": main() */
 	if (token_is_any(token_at(f, 0), "if elif while"))
-		while (first < f->text.count && !token_is(token_at(f, first), ":"))
-			first = token_at(f, first)->past;
+		first = python_find_beside(f, 0, f->text.count, ":");
 	return python_find(f, first, f->text.count, "and or if") < f->text.count;
 }
 

@@ -19,8 +19,7 @@ static struct python_value listed(struct python_file *f, unsigned first, unsigne
 	for (unsigned i = first, end; i < past; i = end + 1, count++) {
 		struct python_value v;
 
-		for (end = i; end < past && !is_at(f, end, past, ",");)
-			end = token_at(f, end)->past;
+		end = python_find_beside(f, i, past, ",");
 		v = python_value(f, i, end);
 		if ((v.meaning != MEANS_NUMBER && v.meaning != MEANS_DEVICE) || v.number < 0 ||
 		    v.unsure || count == MAX_VALUE)
@@ -50,13 +49,9 @@ static struct python_value ranged(struct python_file *f, int64_t count)
 	return ids(text, count);
 }
 
-/* Whether a comma stands between its tokens, outside of brackets. */
 static bool is_tuple(const struct python_file *f, unsigned first, unsigned past)
 {
-	for (unsigned i = first; i < past; i = token_at(f, i)->past)
-		if (is_at(f, i, past, ","))
-			return true;
-	return false;
+	return python_find_beside(f, first, past, ",") < past;
 }
 
 struct python_value python_ids(struct python_file *f, unsigned first, unsigned past)

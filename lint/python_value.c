@@ -13,6 +13,14 @@ unsigned python_find(const struct python_file *f, unsigned first, unsigned past,
 	return first < past ? first : past;
 }
 
+unsigned python_find_beside(const struct python_file *f, unsigned first, unsigned past,
+			    const char *words)
+{
+	while (first < past && !token_is_any(token_at(f, first), words))
+		first = token_at(f, first)->past;
+	return first < past ? first : past;
+}
+
 unsigned python_last_bracket(const struct python_file *f, unsigned first, unsigned past)
 {
 	while (first < past && (token_at(f, first)->past != past || past == first + 1))
@@ -93,9 +101,7 @@ bool python_argument(const struct python_file *f, unsigned open, unsigned *at,
 		ret->name = token_at(f, i)->text;
 		ret->first = i + 2;
 	}
-	for (i = ret->first; i < last && !token_is(token_at(f, i), ","); i = token_at(f, i)->past)
-		;
-	ret->past = i < last ? i : last;
+	ret->past = python_find_beside(f, ret->first, last, ",");
 	*at = ret->past + 1;
 	return true;
 }
@@ -232,27 +238,22 @@ static struct python_value as_text(struct python_value v)
 /* The variable of os.environ['NAME']. */
 static struct python_value variable_in(struct span text)
 {
-	static const char start[] = "os.environ[";
-	size_t length = sizeof(start) - 1;
-
-	if (text.length < length + 4 || !span_starts(text, start) ||
-	    text.text[text.length - 1] != ']' || !strchr("'\"", text.text[length]) ||
-	    text.text[text.length - 2] != text.text[length])
+	if (!span_skip(&text, "os.environ[") || text.length < 4 ||
+	    text.text[text.length - 1] != ']' || !strchr("'\"", *text.text) ||
+	    text.text[text.length - 2] != *text.text)
 		return python_unknown;
-	return python_variable((struct span){text.text + length + 1, text.length - length - 3});
+	return python_variable((struct span){text.text + 1, text.length - 3});
 }
 
 /* f"cuda:{name}" and f"{name}". */
 static struct python_value format_value(const struct python_file *f, struct span text)
 {
-	bool device = span_starts(text, "cuda:{");
-	size_t skipped = device ? 6 : 1;
+	bool device = span_skip(&text, "cuda:");
 	struct python_value v;
 
-	if (text.length < skipped + 2 || text.text[skipped - 1] != '{' ||
-	    text.text[text.length - 1] != '}')
+	if (text.length < 3 || *text.text != '{' || text.text[text.length - 1] != '}')
 		return python_unknown;
-	text = span_trim((struct span){text.text + skipped, text.length - skipped - 1});
+	text = span_trim((struct span){text.text + 1, text.length - 2});
 	v = variable_in(text);
 	if (v.meaning == MEANS_UNKNOWN && span_before(text, "{}()[]!:,") < text.length)
 		return python_unknown;
@@ -414,15 +415,10 @@ static struct python_value method_value(const struct python_file *f, unsigned fi
 static struct python_value comprehension_value(const struct python_file *f, unsigned first,
 					       unsigned past, int depth)
 {
-	unsigned from = 0, to = past;
+	unsigned in = python_find_beside(f, first, past, "in");
+	unsigned end = python_find_beside(f, in, past, "if");
 
-	for (unsigned i = first; i < past; i = token_at(f, i)->past) {
-		if (token_is(token_at(f, i), "in") && !from)
-			from = i + 1;
-		else if (from && to == past && token_is(token_at(f, i), "if"))
-			to = i;
-	}
-	return from ? value(f, from, to, depth) : python_unknown;
+	return in < past ? value(f, in + 1, end, depth) : python_unknown;
 }
 
 /* The visible list's parts: LIST.split(","), LIST.split(",")[0]. */
@@ -440,9 +436,8 @@ static struct python_value part_value(const struct python_file *f, unsigned firs
 	}
 	if (open > first && token_is(token_at(f, open), "[")) {
 		v = value(f, first, open, depth);
-		for (unsigned i = open + 1; i < past && v.part == PART_ENTRIES; i++)
-			if (token_is(token_at(f, i), ":"))
-				return v;
+		if (v.part == PART_ENTRIES && python_find(f, open + 1, past, ":") < past)
+			return v;
 		v.part = v.part == PART_NONE ? PART_NONE : PART_ENTRY;
 		return v.part == PART_NONE ? python_unknown : v;
 	}
@@ -532,8 +527,7 @@ static struct python_value choice_value(const struct python_file *f, unsigned fi
 		    (streq(python_path(f, chain, path), "torch.cuda.is_available") ||
 		     streq(path, "torch.accelerator.is_available"));
 
-	while (at < past && !token_is(token_at(f, at), "else"))
-		at = token_at(f, at)->past;
+	at = python_find_beside(f, at, past, "else");
 	b = at < past ? value(f, at + 1, past, depth) : python_unknown;
 	a.unsure |= !sure;
 	if (python_constant(&b))
