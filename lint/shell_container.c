@@ -34,14 +34,10 @@ static int64_t list_count(struct span list)
 /* 2, all, "device=2,3", device=2 */
 static int64_t granted_count(struct span value)
 {
-	static const char device[] = "device=";
-	const char *found = span_find(value, device);
-
 	if (!span_known(value))
 		return -1;
-	if (!found)
+	if (!span_skip_to(&value, "device="))
 		return span_number(value, MAX_GRANTED);
-	value = span_from(value, found + strlen(device));
 	return list_count((struct span){value.text, span_before(value, "\"' ")});
 }
 

@@ -13,29 +13,6 @@ static bool launcher_module(struct span module, enum lint_launcher *launcher)
 	return false;
 }
 
-/* Whether word i is a launcher; *first is the first of its arguments. */
-static bool identify(const struct command *c, size_t i, enum lint_launcher *launcher, size_t *first)
-{
-	struct span s = word_text(c, i);
-	const struct launcher_program *p = launcher_program(base_name(s));
-	const char *module = NULL;
-
-	*first = i + 1;
-	if (is_python(s)) {
-		size_t file = shell_python_file(c, i + 1, &module);
-
-		*first = file + 1;
-		return module && launcher_module(word_text(c, file), launcher);
-	}
-	/* The options of srun are read before. */
-	if (!p || p->launcher == LINT_SRUN ||
-	    (p->command && !span_is(word_text(c, i + 1), p->command)))
-		return false;
-	*launcher = p->launcher;
-	*first += p->command != NULL;
-	return true;
-}
-
 /* How many GPUs the launcher finds; -1: not known. `list` is the list in effect before it. */
 static int64_t visible_count(struct shell *sh, const struct run *run, const struct launch *launch,
 			     const struct setting *list)
@@ -120,11 +97,8 @@ static bool same_devices(const struct launch *launch, struct span list)
 	struct quoted numbers;
 
 	if (launch->launcher == LINT_DEEPSPEED && is_given(&launch->ids)) {
-		const char *colon = memchr(chosen.text, ':', chosen.length);
-
-		if (!colon)
+		if (!span_skip_to(&chosen, ":"))
 			return false;
-		chosen = span_from(chosen, colon + 1);
 	} else if (launch->launcher == LINT_DEEPSPEED && launch->nproc > 0 && launch->nproc <= 64) {
 		chosen = span_of(first_numbers(&numbers, launch->nproc));
 	}
@@ -215,6 +189,28 @@ static void begin(struct launch *launch, const struct command *c, size_t word,
 	};
 }
 
+/* Reads the launcher that word i is; false: it is none. */
+static bool read_launcher(const struct command *c, size_t i, struct launch *launch)
+{
+	struct span s = word_text(c, i);
+	const struct launcher_program *p = launcher_program(base_name(s));
+	enum lint_launcher launcher = p ? p->launcher : LINT_DIRECT;
+	size_t first = i + 1 + (p && p->command);
+	const char *module = NULL;
+
+	if (is_python(s)) {
+		first = shell_python_file(c, i + 1, &module) + 1;
+		if (!module || !launcher_module(word_text(c, first - 1), &launcher))
+			return false;
+	} else if (!p || launcher == LINT_SRUN || /* its options are read before */
+		   (p->command && !span_is(word_text(c, i + 1), p->command))) {
+		return false;
+	}
+	begin(launch, c, i, launcher);
+	launch_read(c, first, launch);
+	return true;
+}
+
 /* The launcher's defaults. */
 static void defaults(struct launch *launch)
 {
@@ -290,10 +286,9 @@ static bool starts_more(const struct run *run)
 static void start_program(struct shell *sh, struct run *run, bool part)
 {
 	struct command *c = run->c;
-	enum lint_launcher launcher;
 	struct launch launch, inner;
 	struct setting list;
-	size_t first, outer = run->first - part;
+	size_t outer = run->first - part;
 
 	begin(&launch, c, outer, LINT_DIRECT);
 	if (part || is_program(word_text(c, outer), "srun")) {
@@ -304,17 +299,12 @@ static void start_program(struct shell *sh, struct run *run, bool part)
 		shell_container(sh, run);
 		launch.program = run->first;
 	}
-	if (run->first < c->count && identify(c, run->first, &launcher, &first)) {
-		begin(&launch, c, run->first, launcher);
-		launch_read(c, first, &launch);
+	if (read_launcher(c, run->first, &launch)) {
 		launch.ids.value = shell_keep(sh, launch.ids.value);
 		defaults(&launch);
 		check_launch(sh, run, &launch);
 	}
-	if (launch.launcher == LINT_MPIRUN && launch.program < c->count &&
-	    identify(c, launch.program, &launcher, &first)) {
-		begin(&inner, c, launch.program, launcher);
-		launch_read(c, first, &inner);
+	if (launch.launcher == LINT_MPIRUN && read_launcher(c, launch.program, &inner)) {
 		report_deprecated(sh, &inner);
 		launch = inner;
 	}

@@ -30,11 +30,9 @@ static uint64_t first_gpus(int64_t count)
 /* localhost:0,1 */
 static struct span included(struct span ids)
 {
-	const char *colon = ids.length ? memchr(ids.text, ':', ids.length) : NULL;
-
-	if (!colon || memchr(ids.text, '@', ids.length))
+	if (span_has(ids, "@") || !span_skip_to(&ids, ":"))
 		return (struct span){"", 0};
-	return span_from(ids, colon + 1);
+	return ids;
 }
 
 /* When the list was set last, or may have been. */

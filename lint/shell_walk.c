@@ -267,17 +267,11 @@ static bool before_brackets(const struct walk *w)
 	return i < w->lx->end && w->lx->text[i] == ')';
 }
 
-/* What follows the sign of a redirection. */
-static struct span target(const struct walk *w)
-{
-	const char *begin = w->t.text.text + w->t.text.length;
-
-	return (struct span){begin, (size_t)(w->lx->text + w->lx->at - begin)};
-}
-
+/* Notes what follows the sign of a redirection. */
 static void mention(struct walk *w)
 {
-	struct span file = target(w);
+	const char *begin = w->t.text.text + w->t.text.length;
+	struct span file = {begin, (size_t)(w->lx->text + w->lx->at - begin)};
 
 	shell_mention(w->sh, file);
 	/* > train.py makes a program that is started later. */

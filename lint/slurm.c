@@ -169,9 +169,8 @@ struct slurm_option slurm_option(struct span word, struct span after, bool batch
 		return rest.length ? (struct slurm_option){name, rest, 1}
 				   : (struct slurm_option){name, after, 2};
 	}
-	if (equals) {
+	if (equals)
 		return (struct slurm_option){span_to(name, equals), span_from(name, equals + 1), 1};
-	}
 	if (is_flag(name, batch) || (after.length && *after.text == '-'))
 		return (struct slurm_option){name, {"", 0}, 1};
 	return (struct slurm_option){name, after, 2};
