@@ -80,22 +80,18 @@ enum lint_kind lint_kind_by_head(const char *path, struct span head)
 	return kind_of_first_line(head);
 }
 
-static enum lint_kind kind_of_json(struct span text)
-{
-	bool cells;
-
-	return notebook_recognise(text, &cells) && cells ? LINT_NOTEBOOK : LINT_UNKNOWN;
-}
-
 enum lint_kind lint_kind_of(const char *path, struct span text)
 {
 	enum lint_kind kind = lint_kind_by_name(path);
+	bool cells;
 
 	kind = kind != LINT_UNKNOWN ? kind : kind_of_first_line(text);
 	/* TOML has sections too. */
 	if (kind == LINT_UNKNOWN)
 		kind = kind_of_first_section(text, lint_other_kind(path, text));
-	return kind != LINT_UNKNOWN ? kind : kind_of_json(text);
+	if (kind == LINT_UNKNOWN && notebook_recognise(text, &cells) && cells)
+		return LINT_NOTEBOOK;
+	return kind;
 }
 
 enum lint_kind lint_kind_beside(enum lint_kind as, const char *path, struct span text)

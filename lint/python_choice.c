@@ -279,11 +279,6 @@ static size_t deciding(const struct python_file *f)
 	return found;
 }
 
-static bool is_rank(struct python_value v)
-{
-	return v.meaning == MEANS_RANK || v.meaning == MEANS_MODULO;
-}
-
 static bool is_doubtful(const struct python_file *f)
 {
 	const struct python_choice *c = f->choice;
@@ -299,7 +294,7 @@ static bool is_known_device(const struct python_file *f, size_t found)
 	const struct python_choice *c = f->choice;
 	const struct python_value *v = &c->picks[found - 1].value;
 
-	if (is_rank(*v) && c->numbers)
+	if ((v->meaning == MEANS_RANK || v->meaning == MEANS_MODULO) && c->numbers)
 		return false;
 	/* An imported package may show each rank only its own GPU. */
 	if (v->meaning == MEANS_DEVICE && c->foreign)

@@ -4,7 +4,7 @@
 
 static bool is_launcher(const struct python_judge *judge, const char *name)
 {
-	return judge->start && judge->start->launcher && streq(judge->start->launcher, name);
+	return python_launched(judge) && streq(judge->start->launcher, name);
 }
 
 /* The variable with the local rank of a process, beside the one with its rank. */
@@ -37,9 +37,7 @@ const char *fix_variable(const struct python_judge *judge, struct span rank)
 		return "SLURM_LOCALID";
 	if (is_launcher(judge, "mpirun"))
 		return "OMPI_COMM_WORLD_LOCAL_RANK";
-	if (judge->start && judge->start->launcher)
-		return "LOCAL_RANK";
-	return beside ? beside : "LOCAL_RANK";
+	return beside && !python_launched(judge) ? beside : "LOCAL_RANK";
 }
 
 const char *fix_local_rank(const struct python_judge *judge, struct span rank, struct quoted *ret)
@@ -55,9 +53,8 @@ const char *fix_local_rank(const struct python_judge *judge, struct span rank, s
 				   (int)(dot - rank.text > 60 ? 60 : dot - rank.text), rank.text);
 	mpi = text_ends(path, ".Get_rank") || text_ends(path, ".rank");
 	return format_text(ret, "int(os.environ[\"%s\"])",
-			   mpi && !(judge->start && judge->start->launcher)
-				   ? "OMPI_COMM_WORLD_LOCAL_RANK"
-				   : fix_variable(judge, rank));
+			   mpi && !python_launched(judge) ? "OMPI_COMM_WORLD_LOCAL_RANK"
+							  : fix_variable(judge, rank));
 }
 
 const char *fix_ordinal(const struct python_judge *judge, const struct observation *s,

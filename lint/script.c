@@ -53,12 +53,6 @@ static bool add_different(struct different *d, const struct lint_start *s)
 	return true;
 }
 
-/* A line of the script, as a place. */
-static const char *place_of(struct arena *arena, const char *script, int line)
-{
-	return arena_printf(arena, "%s:%d", script, line);
-}
-
 static void lint_start(const struct lint *lint, struct arena *arena, const struct lint_start *s,
 		       const char *script)
 {
@@ -67,8 +61,8 @@ static void lint_start(const struct lint *lint, struct arena *arena, const struc
 	start.launcher = lint_launchers[s->launcher].option;
 	start.inventory = lint->inventory;
 	start.alone = start.ranks == 1;
-	start.from = place_of(arena, script, s->line);
-	start.list_from = start.list ? place_of(arena, script, s->list_line) : NULL;
+	start.from = arena_printf(arena, "%s:%d", script, s->line);
+	start.list_from = start.list ? arena_printf(arena, "%s:%d", script, s->list_line) : NULL;
 	lint_started_file(lint, &start, script, s->path);
 }
 
@@ -135,13 +129,14 @@ static void lint_inner(const struct lint *lint, struct arena *arena, const struc
 {
 	struct python_start start = *lint->planned;
 	OWNED(report) *report = new_report();
-	bool fits;
+	bool fits = fits_plan(lint, s, script->path, report);
 
-	fits = fits_plan(lint, s, script->path, report);
 	seen_relay(lint, script, report, false);
 	if (!s->list_kept) {
 		start.list = s->job.list;
-		start.list_from = s->job.list ? place_of(arena, script->path, s->list_line) : NULL;
+		start.list_from = s->job.list
+					  ? arena_printf(arena, "%s:%d", script->path, s->list_line)
+					  : NULL;
 		start.visible = -1;
 	}
 	start.arguments = s->job.arguments;
