@@ -255,14 +255,12 @@ static void place_python(struct placing *p, struct span text)
 /* Slurm's options are comments to the shell. */
 static void place_slurm(struct ignores *all, struct span text)
 {
-	static const char slurm[] = "#SBATCH";
-
 	for (size_t i = 0; i < all->count; i++) {
 		struct ignore *one = &all->list[i];
 		const char *past = text.text + text.length, *end;
 
 		end = one->alone ? memchr(one->at, '\n', (size_t)(past - one->at)) : NULL;
-		if (end && span_starts((struct span){end + 1, (size_t)(past - end) - 1}, slurm))
+		if (end && span_starts((struct span){end + 1, (size_t)(past - end) - 1}, "#SBATCH"))
 			one->from = one->to = one->line + 1;
 	}
 }

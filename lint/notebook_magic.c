@@ -167,9 +167,7 @@ static bool put_env(struct strbuf *buf, struct span rest)
 static bool put_timed(struct strbuf *buf, struct span line, struct span name, struct span rest,
 		      int *shift)
 {
-	static const char timers[] = "time prun memit mprun";
-
-	if (!span_among(name, timers) || !rest.length || *rest.text == '-')
+	if (!span_among(name, "time prun memit mprun") || !rest.length || *rest.text == '-')
 		return false;
 	*shift = (int)(rest.text - line.text) - (int)indent_of(line);
 	put_span(buf, rest);

@@ -14,11 +14,9 @@ static void initialise(struct python_file *f, unsigned at, unsigned open)
 {
 	struct python_block *b = block_now(f);
 	const struct python_token *t = token_at(f, at);
-	const struct span *last = &token_at(f, open)->text;
-	struct span call;
+	struct span call = span_to(t->text, token_at(f, open)->text.text);
 
 	use_cuda(f);
-	call = (struct span){t->text.text, (size_t)(last->text - t->text.text)};
 	if (f->deferred ||
 	    (b->initialised.text && (!python_may_count(b->initialised) || python_may_count(call))))
 		return;

@@ -65,13 +65,11 @@ void choice_path(struct python_file *f, const char *path, unsigned at, unsigned 
 bool python_device_used(const struct python_file *f, unsigned at)
 {
 	char path[MAX_PATH];
-	const char *last;
 
 	for (unsigned open; objects_around(f, at, &open, path); at = objects_head(f, open - 1)) {
-		last = objects_last(path);
 		if (streq(path, "torch.device"))
 			continue;
-		return span_is_any(span_of(last), "to cuda set_device") ||
+		return span_is_any(span_of(objects_last(path)), "to cuda set_device") ||
 		       starts_with(path, "torch.");
 	}
 	return false;

@@ -54,15 +54,14 @@ unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret
 
 struct span python_whole_chain(const struct python_file *f, unsigned first, unsigned past)
 {
-	struct span chain = {NULL, 0}, found;
+	struct span chain = NO_SPAN, found;
 	unsigned end = first < past ? python_chain(f, first, &found) : 0;
 
 	if (end && end >= past && (past - first) % 2 &&
 	    token_at(f, past - 1)->kind == PYTHON_NAME) {
 		const struct span *last = &token_at(f, past - 1)->text;
 
-		chain.text = found.text;
-		chain.length = (size_t)(last->text + last->length - chain.text);
+		chain = span_to(found, last->text + last->length);
 	}
 	return chain;
 }

@@ -63,7 +63,6 @@ static size_t behind_options(const struct command *c, size_t first, bool *comman
 	return i < c->count ? i : c->count;
 }
 
-/* The word with the script of a shell's -c; the command's count: there is none. */
 size_t shell_string_word(const struct command *c, size_t first)
 {
 	bool commands = false;
@@ -74,11 +73,6 @@ size_t shell_string_word(const struct command *c, size_t first)
 		return c->count;
 	word = behind_options(c, first, &commands);
 	return commands ? word : c->count;
-}
-
-bool shell_has_string(const struct command *c, size_t first)
-{
-	return shell_string_word(c, first) < c->count;
 }
 
 /* --- wrappers before a program --------------------------------------------------------------- */

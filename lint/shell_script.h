@@ -358,7 +358,6 @@ bool is_gpu_program(const struct command *c, size_t first);
 /* The word with the script of a shell's -c, where `first` is the word of the shell. If there is no
  * such word, it is the number of the command's words. */
 size_t shell_string_word(const struct command *c, size_t first);
-bool shell_has_string(const struct command *c, size_t first);
 /* Moves run->first past wrappers before the program. */
 void shell_unwrap(struct shell *sh, struct run *run);
 

@@ -96,7 +96,8 @@ static size_t read_options(struct shell *sh, const struct command *c, size_t fir
 			break;
 		}
 		slurm->parts |= !batch && span_starts(word, "--het-group");
-		if (!batch && (is_gpu_program(c, i + 1) || shell_has_string(c, i + 1)) &&
+		if (!batch &&
+		    (is_gpu_program(c, i + 1) || shell_string_word(c, i + 1) < c->count) &&
 		    !memchr(word.text, '=', word.length))
 			after = (struct span){"-", 1};
 		option = slurm_option(word, after, batch);

@@ -87,12 +87,8 @@ static void take_gpus(struct slurm *ret, struct span name, struct span value)
 		ret->gpus = true;
 	} else if (span_is(name, "gpu-bind")) {
 		take_bind(ret, value);
-	} else if (span_is(name, "ntasks-per-gpu")) {
-		/* As --gpu-bind=single, unless that is given. */
-		if (!ret->bind.text) {
-			ret->bound = 1;
-			ret->bind = NO_SPAN;
-		}
+	} else if (span_is(name, "ntasks-per-gpu") && !ret->bind.text) {
+		ret->bound = 1; /* as by --gpu-bind=single, which is not given */
 	}
 }
 
