@@ -156,8 +156,10 @@ bool span_is_any(struct span s, const char *words)
 	const char *at = s.length ? strchr(words, *s.text) : NULL;
 	const char *end = at ? at + strlen(at) : NULL;
 
-	for (; at && (at = memmem(at, (size_t)(end - at), s.text, s.length)); at++)
-		if ((at == words || at[-1] == ' ') && (at + s.length == end || at[s.length] == ' '))
+	for (; at && s.length <= (size_t)(end - at); at = strchr(at + 1, *s.text))
+		if ((at == words || at[-1] == ' ') &&
+		    (at + s.length == end || at[s.length] == ' ') &&
+		    memcmp(at, s.text, s.length) == 0)
 			return !memchr(s.text, ' ', s.length);
 	return false;
 }

@@ -146,9 +146,11 @@ struct brackets {
 /* 1: the token opens a bracket, -1: it closes one. */
 static int bracket_of(const struct python_token *token)
 {
-	if (token_is_any(token, "( [ {"))
+	if (token->kind != PYTHON_SIGN || token->text.length != 1)
+		return 0;
+	if (strchr("([{", *token->text.text))
 		return 1;
-	return token_is_any(token, ") ] }") ? -1 : 0;
+	return strchr(")]}", *token->text.text) ? -1 : 0;
 }
 
 static void bracket(struct python_text *p, struct brackets *open, const struct python_token *token)
