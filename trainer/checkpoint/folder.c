@@ -16,9 +16,10 @@
 #include "closing.h"
 #include "memory.h"
 
-void folder_name(char name[CHECKPOINT_NAME], int64_t step)
+const char *folder_name(char name[CHECKPOINT_NAME], int64_t step)
 {
 	snprintf(name, CHECKPOINT_NAME, "checkpoint-%012" PRId64 ".safetensors", step);
+	return name;
 }
 
 bool folder_open(struct checkpoint_folder *folder, const char *path)
@@ -42,8 +43,7 @@ static bool step_of(int64_t *step, const char *name)
 	if (!digits)
 		return false;
 	*step = strtoll(digits + 1, NULL, 10);
-	folder_name(written, *step);
-	return *step >= 0 && strcmp(written, name) == 0;
+	return *step >= 0 && strcmp(folder_name(written, *step), name) == 0;
 }
 
 static int descending(const void *a, const void *b)
@@ -94,8 +94,7 @@ static bool try(struct safetensors **ret, const struct checkpoint_folder *folder
 	struct checkpoint_progress progress;
 	CLEANUP_CLOSE int fd = -1;
 
-	folder_name(name, step);
-	xasprintf(&path, "%s/%s", folder->path, name);
+	xasprintf(&path, "%s/%s", folder->path, folder_name(name, step));
 	fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
 		train_fail(error, TRAIN_FAILED,
@@ -137,11 +136,10 @@ bool checkpoint_none(const char *folder, struct train_error *error)
 		return false;
 	if (!count)
 		return true;
-	folder_name(name, steps[0]);
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "%s has checkpoints, %s the latest; write --resume to continue from it, "
 			  "or name another folder",
-			  folder, name);
+			  folder, folder_name(name, steps[0]));
 }
 
 bool checkpoint_newest(struct safetensors **ret, const char *folder,

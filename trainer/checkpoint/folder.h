@@ -14,9 +14,9 @@ struct checkpoint_folder {
 	int fd;
 };
 
-/* The name of a step's file. Steps above 10^12 have longer names. */
+/* The name of a step's file. Steps above 10^12 have longer names. Returns name. */
 enum { CHECKPOINT_NAME = 64 };
-void folder_name(char name[CHECKPOINT_NAME], int64_t step);
+const char *folder_name(char name[CHECKPOINT_NAME], int64_t step);
 
 /* False, with errno. Close the descriptor when done, or FOLDER closes it with its variable. */
 bool folder_open(struct checkpoint_folder *folder, const char *path);

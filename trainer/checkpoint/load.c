@@ -163,13 +163,10 @@ static bool find_all(struct loading *l)
 
 static void copy_all(const struct loading *l)
 {
-	for (size_t i = 0; i < l->wanted->count; i++) {
-		size_t bytes;
-
-		if (l->wanted->data[i] && l->found[i] && safetensors_bytes(&bytes, l->found[i]) &&
-		    bytes)
-			memcpy(l->wanted->data[i], l->found[i]->data, bytes);
-	}
+	for (size_t i = 0; i < l->wanted->count; i++)
+		if (l->wanted->data[i] && l->found[i] && safetensors_counted(l->found[i]) > 0)
+			memcpy(l->wanted->data[i], l->found[i]->data,
+			       safetensors_counted(l->found[i]));
 }
 
 static bool load(const struct checkpoint *into, bool optimizer, const struct safetensors *file,

@@ -77,6 +77,13 @@ const char *safetensors_dtype_name(enum safetensors_dtype dtype);
 
 /* The bytes of its elements. False: too many to count. */
 bool safetensors_bytes(size_t *bytes, const struct safetensors_tensor *tensor);
+/* The same where they were counted before. */
+static inline size_t safetensors_counted(const struct safetensors_tensor *tensor)
+{
+	size_t bytes = 0;
+
+	return safetensors_bytes(&bytes, tensor) ? bytes : 0;
+}
 
 /* "[512, 8192]", and "[]" for a scalar. Returns text. */
 enum { SAFETENSORS_SHAPE_TEXT = 96 };

@@ -120,13 +120,9 @@ static bool read_tensors(const struct reader *r)
 	return true;
 }
 
-/* Their sizes were counted before. */
 static const char *end_of(const struct safetensors_tensor *tensor)
 {
-	size_t bytes = 0;
-
-	safetensors_bytes(&bytes, tensor);
-	return (const char *)tensor->data + bytes;
+	return (const char *)tensor->data + safetensors_counted(tensor);
 }
 
 static int by_place(const void *a, const void *b)

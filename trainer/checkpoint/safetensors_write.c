@@ -124,15 +124,6 @@ static bool make_header(struct writer *w, const struct safetensors_text *texts, 
 	return print_header(w, root);
 }
 
-/* Their sizes were counted before. */
-static size_t bytes_of(const struct safetensors_tensor *tensor)
-{
-	size_t bytes = 0;
-
-	safetensors_bytes(&bytes, tensor);
-	return bytes;
-}
-
 static void set_checksum(struct writer *w)
 {
 	char digits[SAFETENSORS_DIGITS + 1];
@@ -141,7 +132,7 @@ static void set_checksum(struct writer *w)
 	crc32_begin(&crc);
 	crc32_add(&crc, w->header, w->header_size);
 	for (size_t i = 0; i < w->count; i++)
-		crc32_add(&crc, w->order[i]->data, bytes_of(w->order[i]));
+		crc32_add(&crc, w->order[i]->data, safetensors_counted(w->order[i]));
 	snprintf(digits, sizeof(digits), "%08x", crc.value);
 	memcpy(w->header + SAFETENSORS_CRC32, digits, SAFETENSORS_DIGITS);
 }
@@ -179,7 +170,7 @@ bool safetensors_write(int fd, const char *path, const struct safetensors_tensor
 	if (!write_part(&w, w.header, w.header_size))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (!write_part(&w, w.order[i]->data, bytes_of(w.order[i])))
+		if (!write_part(&w, w.order[i]->data, safetensors_counted(w.order[i])))
 			return false;
 	return true;
 }

@@ -138,12 +138,6 @@ __attribute__((format(printf, 2, 3))) static void list(int *listed, const char *
 	va_end(args);
 }
 
-static const char *saved_name(char name[CHECKPOINT_NAME], const struct run *r)
-{
-	folder_name(name, r->saved);
-	return name;
-}
-
 static void report_files(const struct run *r)
 {
 	const struct settings *s = r->settings;
@@ -152,7 +146,7 @@ static void report_files(const struct run *r)
 
 	/* A stopped run reports it on stderr. */
 	if (r->saved && !r->stopped)
-		list(&listed, "%s/%s", s->checkpoint, saved_name(name, r));
+		list(&listed, "%s/%s", s->checkpoint, folder_name(name, r->saved));
 	if (s->metrics)
 		list(&listed, "%s", s->metrics);
 	if (s->plot)
@@ -175,7 +169,7 @@ static void report_stopped(const struct run *r)
 		(long long)r->steps);
 	if (s->checkpoint)
 		fprintf(stderr, "saved %s/%s; continue with %s\n", s->checkpoint,
-			saved_name(name, r),
+			folder_name(name, r->saved),
 			s->resume ? "the same command" : "the same command and --resume");
 	else
 		fputs("nothing was saved; give --checkpoint DIR next time, and --resume continues "
