@@ -120,22 +120,19 @@ static int count_more(const struct share *all, int world, int first)
 }
 
 /* The process; its rank and GPU too if there are several, each with a GPU. */
-static const char *name_process(char text[WHOSE], const struct share *all, int rank,
-				const struct verify_options *o)
+static void name_process(char text[WHOSE], const struct share *all, int rank,
+			 const struct verify_options *o)
 {
-	int n = snprintf(text, WHOSE, "pid %d", (int)all[rank].pid);
-
+	snprintf(text, WHOSE, "pid %d", (int)all[rank].pid);
 	if (o->own_count == 1)
-		snprintf(text + n, (size_t)(WHOSE - n), " (rank %d on GPU %d)", rank,
-			 all[rank].mine.physical);
-	return text;
+		text_append(text, WHOSE, " (rank %d on GPU %d)", rank, all[rank].mine.physical);
 }
 
 static bool fail_stray(const struct share *all, int world, int rank, const char *gpu,
-		       const struct verify_options *o, struct train_error *error)
+		       const char *process, const char *when, struct train_error *error)
 {
 	const struct verify_verdict *v = &all[rank].verdict;
-	char amount[NUMBER_TEXT] = "memory", more[WHOSE] = "", process[WHOSE];
+	char amount[NUMBER_TEXT] = "memory", more[WHOSE] = "";
 	int others = count_more(all, world, rank);
 
 	if (v->bytes >= 0)
@@ -146,7 +143,7 @@ static bool fail_stray(const struct share *all, int world, int rank, const char 
 				  "does not name it (rule G5); process ids are hidden, so it may "
 				  "be another program's; set the device before anything else asks "
 				  "CUDA",
-				  gpu, amount, o->when);
+				  gpu, amount, when);
 	if (others)
 		snprintf(more, sizeof(more), ", and of %d more process%s of this run", others,
 			 others == 1 ? "" : "es");
@@ -154,43 +151,33 @@ static bool fail_stray(const struct share *all, int world, int rank, const char 
 			  "%s: %s%s of %s %s%s, where the mapping does not put it (rule G5); set "
 			  "the device before anything else asks CUDA, or give each rank only its "
 			  "own GPU: gpumap run --share isolate",
-			  gpu, v->at_least ? "at least " : "", amount,
-			  name_process(process, all, rank, o), o->when, more);
-}
-
-static bool fail_nothing(const struct share *all, int rank, const char *gpu,
-			 const struct verify_options *o, struct train_error *error)
-{
-	bool by_process = all[rank].verdict.by_process;
-	char process[WHOSE];
-
-	name_process(process, all, rank, o);
-	return train_fail(error, TRAIN_FAILED,
-			  "%s: the mapping names it for %s, but %s %s; look at "
-			  "CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER",
-			  gpu, process,
-			  by_process ? "that has no memory there"
-				     : "no more is in use there than before this run",
-			  o->when);
+			  gpu, v->at_least ? "at least " : "", amount, process, when, more);
 }
 
 static bool fail(const struct share *all, int world, int rank, const struct verify_options *o,
 		 struct train_error *error)
 {
+	const struct verify_verdict *v = &all[rank].verdict;
 	char gpu[WHO], process[WHOSE];
 
 	name_gpu(gpu, &all[rank], several_hosts(all->host, sizeof(*all), world));
 	name_process(process, all, rank, o);
-	switch ((enum verify_fault)all[rank].verdict.fault) {
+	switch ((enum verify_fault)v->fault) {
 	case VERIFY_STRAY:
-		return fail_stray(all, world, rank, gpu, o, error);
+		return fail_stray(all, world, rank, gpu, process, o->when, error);
 	case VERIFY_NOTHING:
-		return fail_nothing(all, rank, gpu, o, error);
+		return train_fail(error, TRAIN_FAILED,
+				  "%s: the mapping names it for %s, but %s %s; look at "
+				  "CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER",
+				  gpu, process,
+				  v->by_process ? "that has no memory there"
+						: "no more is in use there than before this run",
+				  o->when);
 	case VERIFY_UNREAD:
 		return train_fail(error, TRAIN_FAILED,
 				  "%s: the mapping names it for %s, and NVML cannot read it %s: "
 				  "%s; look at nvidia-smi, or leave out --verify-mapping",
-				  gpu, process, o->when, all[rank].verdict.why);
+				  gpu, process, o->when, v->why);
 	default:
 		return train_fail(error, TRAIN_FAILED,
 				  "%s: the mapping names it for %s, and NVML does not show it; "
@@ -225,9 +212,10 @@ static void describe(char text[VERIFY_TEXT], const struct share *all, int world,
 		 by[how], left_out ? "; other GPUs cannot be read" : "");
 }
 
-static bool look(const struct verify_options *o, struct communicator *comm, struct share *all,
-		 char *text, struct train_error *error)
+bool verify_look(const struct verify_options *o, struct communicator *comm, char text[VERIFY_TEXT],
+		 struct train_error *error)
 {
+	CLEANUP_FREE struct share *all = xcalloc((size_t)comm->world, sizeof(*all));
 	struct share mine;
 
 	memset(&mine, 0, sizeof(mine)); /* it is sent */
@@ -243,12 +231,4 @@ static bool look(const struct verify_options *o, struct communicator *comm, stru
 			return fail(all, comm->world, i, o, error);
 	describe(text, all, comm->world, o->when);
 	return true;
-}
-
-bool verify_look(const struct verify_options *o, struct communicator *comm, char text[VERIFY_TEXT],
-		 struct train_error *error)
-{
-	CLEANUP_FREE struct share *all = xcalloc((size_t)comm->world, sizeof(*all));
-
-	return look(o, comm, all, text, error);
 }

@@ -2,7 +2,6 @@
 /* See burn_judge.h. */
 #include "report/burn_judge.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,25 +114,12 @@ const char *burn_reasons(char text[BURN_REASONS], int64_t reasons)
 		{NVML_CLOCKS_HW_POWER_BRAKE, "power brake"},
 		{NVML_CLOCKS_HW_SLOWDOWN, "hardware slowdown"},
 	};
-	int used = 0;
 
 	*text = '\0';
 	for (size_t i = 0; reasons > 0 && i < sizeof(words) / sizeof(*words); i++)
 		if (reasons & words[i].bit)
-			used += snprintf(text + used, (size_t)(BURN_REASONS - used), "%s%s",
-					 used ? ", " : "", words[i].word);
+			text_append(text, BURN_REASONS, "%s%s", *text ? ", " : "", words[i].word);
 	return reasons >= 0 && !*text ? "none" : text;
-}
-
-__attribute__((format(printf, 2, 3))) static void add_part(char text[BURN_LINE], const char *format,
-							   ...)
-{
-	size_t used = strlen(text);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text + used, BURN_LINE - used, format, args);
-	va_end(args);
 }
 
 const char *burn_line(char text[BURN_LINE], const struct burn_device *d, bool host)
@@ -143,27 +129,30 @@ const char *burn_line(char text[BURN_LINE], const struct burn_device *d, bool ho
 	char number[NUMBER_TEXT], reasons[BURN_REASONS];
 
 	*text = '\0';
-	add_part(text, "GPU %d%s%.64s:", d->physical, host ? " of " : "", host ? d->host : "");
+	text_append(text, BURN_LINE, "GPU %d%s%.64s:", d->physical, host ? " of " : "",
+		    host ? d->host : "");
 	if (d->checks > 0)
-		add_part(text, " %s img/s", number_decimals(number, d->rate, d->rate < 100));
+		text_append(text, BURN_LINE, " %s img/s",
+			    number_decimals(number, d->rate, d->rate < 100));
 	else
-		add_part(text, " no check yet");
+		text_append(text, BURN_LINE, " no check yet");
 	if (d->wrong > 0)
-		add_part(text, ", %lld of %lld checks WRONG", (long long)d->wrong,
-			 (long long)d->checks);
+		text_append(text, BURN_LINE, ", %lld of %lld checks WRONG", (long long)d->wrong,
+			    (long long)d->checks);
 	if (errors > 0)
-		add_part(text, ", %lld memory error%s", (long long)errors, errors == 1 ? "" : "s");
+		text_append(text, BURN_LINE, ", %lld memory error%s", (long long)errors,
+			    errors == 1 ? "" : "s");
 	if (*d->lost)
-		add_part(text, ", NVML: %.64s", d->lost);
+		text_append(text, BURN_LINE, ", NVML: %.64s", d->lost);
 	if (d->celsius >= 0)
-		add_part(text, ", %d C", d->celsius);
+		text_append(text, BURN_LINE, ", %d C", d->celsius);
 	if (d->mhz >= 0)
-		add_part(text, ", %d MHz", d->mhz);
+		text_append(text, BURN_LINE, ", %d MHz", d->mhz);
 	if (d->used_bytes >= 0)
-		add_part(text, ", %s", number_bytes(number, d->used_bytes));
+		text_append(text, BURN_LINE, ", %s", number_bytes(number, d->used_bytes));
 	burn_reasons(reasons, d->now_reasons);
 	if (*reasons && strcmp(reasons, "none") != 0)
-		add_part(text, ", slowed by %s", reasons);
+		text_append(text, BURN_LINE, ", slowed by %s", reasons);
 	return text;
 }
 

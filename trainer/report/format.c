@@ -3,6 +3,7 @@
 #include "report/format.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,4 +76,14 @@ const char *number_time(char text[NUMBER_TEXT], double seconds)
 		snprintf(text, NUMBER_TEXT, "%lld:%02lld:%02lld", all / 3600, all / 60 % 60,
 			 all % 60);
 	return text;
+}
+
+void text_append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + used, size - used, format, args);
+	va_end(args);
 }

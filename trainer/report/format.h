@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of reports. The program stays in the locale C. */
+/* Numbers and lines of reports. The program stays in the locale C. */
 #ifndef TRAIN_REPORT_FORMAT_H
 #define TRAIN_REPORT_FORMAT_H
 
@@ -23,5 +23,9 @@ const char *number_exact(char text[NUMBER_TEXT], double value);
 const char *number_bytes(char text[NUMBER_TEXT], int64_t bytes);
 /* "0:12", "61:07", "25:00:00". Returns text. */
 const char *number_time(char text[NUMBER_TEXT], double seconds);
+
+/* Adds to the end of a text of at most `size` bytes, as much as there is room for. */
+void text_append(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

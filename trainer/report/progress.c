@@ -6,7 +6,6 @@
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -163,41 +162,30 @@ static void show(struct progress *progress, bool last)
 	}
 }
 
-__attribute__((format(printf, 3, 4))) static int add(char *line, int used, const char *format, ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(line + used, (size_t)(LINE - used), format, args);
-	va_end(args);
-	return used + n < LINE ? used + n : LINE - 1;
-}
-
 /* The line that is kept of an epoch. */
 static void finish_epoch(struct progress *progress, const struct evaluation_metrics *evaluation)
 {
 	const struct tally *tally = &progress->tally;
 	struct progress_state state = state_of(progress, (double)tally->samples / tally->seconds);
 	char line[LINE], slowest[SLOWEST], loss[NUMBER_TEXT];
-	int room = progress->style == PROGRESS_BAR ? columns() : LINE, used;
+	int room = progress->style == PROGRESS_BAR ? columns() : LINE;
 
 	progress->pending = false;
 	if (state.place == state.places) {
 		state.place = -1;
 		state.places = 0;
 	}
-	used = progress_line(line, PROGRESS_WIDEST, false, &state);
+	progress_line(line, PROGRESS_WIDEST, false, &state);
 	if (evaluation)
-		used = add(line, used, "  test loss %s  acc %.1f %%",
-			   number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
+		text_append(line, LINE, "  test loss %s  acc %.1f %%",
+			    number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
 	if (progress->seconds <= 0)
-		used = add(line, used, "  %.1f s", tally->seconds);
+		text_append(line, LINE, "  %.1f s", tally->seconds);
 	if (tally->skipped)
-		used = add(line, used, "  %" PRId64 " steps skipped", tally->skipped);
+		text_append(line, LINE, "  %" PRId64 " steps skipped", tally->skipped);
 	slowest_text(slowest, tally);
-	if (slowest[0] && used + 2 + (int)strlen(slowest) <= room)
-		add(line, used, "  %s", slowest);
+	if (slowest[0] && (int)(strlen(line) + 2 + strlen(slowest)) <= room)
+		text_append(line, LINE, "  %s", slowest);
 	put_line(progress, line);
 }
 

@@ -2,7 +2,6 @@
 /* A line of progress that fits. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,40 +23,34 @@ struct parts {
 	bool taken[PARTS];
 };
 
-__attribute__((format(printf, 2, 3))) static void set(char part[PART], const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(part, PART, format, args);
-	va_end(args);
-}
-
 static void fill(struct parts *parts, const struct progress_state *state)
 {
 	char number[NUMBER_TEXT], total[NUMBER_TEXT];
 
 	if (state->seconds > 0)
-		set(parts->text[EPOCH], "burn %s of %s", number_time(number, state->elapsed),
-		    number_time(total, state->seconds));
+		snprintf(parts->text[EPOCH], PART, "burn %s of %s",
+			 number_time(number, state->elapsed), number_time(total, state->seconds));
 	else if (state->epochs > 0)
-		set(parts->text[EPOCH], "epoch %" PRId64 "/%" PRId64, state->epoch + 1,
-		    state->epochs);
+		snprintf(parts->text[EPOCH], PART, "epoch %" PRId64 "/%" PRId64, state->epoch + 1,
+			 state->epochs);
 	else
-		set(parts->text[EPOCH], "epoch %" PRId64, state->epoch + 1);
+		snprintf(parts->text[EPOCH], PART, "epoch %" PRId64, state->epoch + 1);
 	if (state->places > 0)
-		set(parts->text[PLACE], "%" PRId64 "/%" PRId64, state->place, state->places);
+		snprintf(parts->text[PLACE], PART, "%" PRId64 "/%" PRId64, state->place,
+			 state->places);
 	else if (state->place >= 0)
-		set(parts->text[PLACE], "step %" PRId64, state->place);
-	set(parts->text[LOSS], "loss %s", number_loss(number, state->loss));
+		snprintf(parts->text[PLACE], PART, "step %" PRId64, state->place);
+	snprintf(parts->text[LOSS], PART, "loss %s", number_loss(number, state->loss));
 	if (isfinite(state->accuracy))
-		set(parts->text[ACCURACY], "acc " ACCURACY_FORMAT, 100 * state->accuracy);
+		snprintf(parts->text[ACCURACY], PART, "acc " ACCURACY_FORMAT,
+			 100 * state->accuracy);
 	if (isfinite(state->rate))
-		set(parts->text[RATE], state->rate < 10 ? "%.2f img/s" : "%.0f img/s", state->rate);
+		snprintf(parts->text[RATE], PART, state->rate < 10 ? "%.2f img/s" : "%.0f img/s",
+			 state->rate);
 	if (isfinite(state->left) && state->left >= 0)
-		set(parts->text[LEFT], "%s left", number_time(number, state->left));
+		snprintf(parts->text[LEFT], PART, "%s left", number_time(number, state->left));
 	if (state->slowest)
-		set(parts->text[SLOWEST], "%s", state->slowest);
+		snprintf(parts->text[SLOWEST], PART, "%s", state->slowest);
 }
 
 static void draw_bar(char *bar, int columns, const struct progress_state *state)
@@ -94,8 +87,8 @@ int progress_line(char line[PROGRESS_WIDEST + 1], int columns, bool bar,
 
 		/* The number alone says more than nothing. */
 		if (part == ACCURACY && length && length + GAP > room) {
-			set(parts.text[part], ACCURACY_FORMAT, 100 * state->accuracy);
-			length = (int)strlen(parts.text[part]);
+			length = snprintf(parts.text[part], PART, ACCURACY_FORMAT,
+					  100 * state->accuracy);
 		}
 		parts.taken[part] = length > 0 && length + GAP <= room;
 		if (parts.taken[part])

@@ -84,7 +84,7 @@ static void add_memory_row(struct table *table, const struct summary_device *dev
 {
 	char ranks[FIELD] = "", number[NUMBER_TEXT], role[ROLE];
 	int64_t bytes = 0, peak = 0;
-	int shares = 0, used = 0, rank = -1;
+	int shares = 0, rank = -1;
 
 	for (int k = i; k < count; k++) {
 		if (!same_device(&devices[k], &devices[i]))
@@ -92,9 +92,8 @@ static void add_memory_row(struct table *table, const struct summary_device *dev
 		bytes += devices[k].bytes;
 		peak += devices[k].peak_bytes;
 		shares++;
-		if (devices[k].rank != rank && used < FIELD - 16)
-			used += snprintf(ranks + used, (size_t)(FIELD - used), "%s%d",
-					 used ? "," : "", devices[k].rank);
+		if (devices[k].rank != rank && strlen(ranks) < FIELD - 16)
+			text_append(ranks, FIELD, "%s%d", *ranks ? "," : "", devices[k].rank);
 		rank = devices[k].rank;
 	}
 	table_row(table);

@@ -48,14 +48,12 @@ static void class_of(char class[16], int kind)
 
 static void make_style(char style[STYLE])
 {
-	int used = snprintf(style, STYLE,
-			    ".in{fill:#111;font-size:11px}"
-			    ".step{stroke:#777;stroke-width:1;stroke-dasharray:3 3}"
-			    "rect.row{fill:#888;fill-opacity:.12}");
-
+	snprintf(style, STYLE,
+		 ".in{fill:#111;font-size:11px}"
+		 ".step{stroke:#777;stroke-width:1;stroke-dasharray:3 3}"
+		 "rect.row{fill:#888;fill-opacity:.12}");
 	for (int i = 0; i < COLORS; i++)
-		used += snprintf(style + used, (size_t)(STYLE - used), ".k%d{fill:%s}", i,
-				 colors[i]);
+		text_append(style, STYLE, ".k%d{fill:%s}", i, colors[i]);
 }
 
 /* --- axis ------------------------------------------------------------------------- */
