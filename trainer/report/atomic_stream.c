@@ -11,14 +11,13 @@
 
 #include "write_all.h"
 
-static bool failed(const struct atomic_stream *stream, const char *what, struct train_error *error)
+bool output_failed(const char *name, const char *what, struct train_error *error)
 {
 	int status = errno;
 	const char *remedy = write_remedy(status);
 
-	return train_fail(error, TRAIN_FAILED, "%s: cannot %s: %s; %s%sname another file",
-			  stream->name, what, strerror(status), remedy ? remedy : "",
-			  remedy ? ", or " : "");
+	return train_fail(error, TRAIN_FAILED, "%s: cannot %s: %s; %s%sname another file", name,
+			  what, strerror(status), remedy ? remedy : "", remedy ? ", or " : "");
 }
 
 /* A link stays a link: its target is replaced. */
@@ -40,7 +39,7 @@ static bool open_plain(struct atomic_stream *stream)
 }
 
 /* The stream, if there is one, owns the descriptor. */
-static void release(struct atomic_stream *stream)
+void atomic_stream_drop(struct atomic_stream *stream)
 {
 	if (stream->stream) {
 		fclose(stream->stream);
@@ -71,14 +70,9 @@ bool atomic_stream_open(struct atomic_stream *ret, const char *name, struct trai
 		*ret = stream;
 		return true;
 	}
-	failed(&stream, "create", error);
-	release(&stream);
+	output_failed(name, "create", error);
+	atomic_stream_drop(&stream);
 	return false;
-}
-
-void atomic_stream_drop(struct atomic_stream *stream)
-{
-	release(stream);
 }
 
 bool atomic_stream_close(struct atomic_stream *stream, struct train_error *error)
@@ -87,10 +81,10 @@ bool atomic_stream_close(struct atomic_stream *stream, struct train_error *error
 	bool good = fflush(stream->stream) == 0 && !ferror(stream->stream);
 
 	if (!good)
-		failed(stream, "write", error);
+		output_failed(stream->name, "write", error);
 	else if (stream->file.temporary[0] &&
 		 !atomic_publish(&stream->file, slash ? slash + 1 : stream->path))
-		good = failed(stream, stream->file.failed, error);
-	release(stream);
+		good = output_failed(stream->name, stream->file.failed, error);
+	atomic_stream_drop(stream);
 	return good;
 }

@@ -16,6 +16,9 @@ struct atomic_stream {
 	struct atomic_file file;
 };
 
+/* By errno: "NAME: cannot WHAT: why", with a remedy. Returns false. */
+bool output_failed(const char *name, const char *what, struct train_error *error);
+
 /* On failure there is nothing to close, and no file. */
 bool atomic_stream_open(struct atomic_stream *stream, const char *name, struct train_error *error);
 /* Commits the file. On failure its earlier contents stay. */

@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "memory.h"
+#include "report/atomic_stream.h"
 #include "report/format.h"
-#include "report/timeline.h"
 #include "write_all.h"
 
 /* How a line begins. */
@@ -32,15 +32,6 @@ struct lines {
 	char buffer[BUFFER];
 };
 
-static bool failed(const char *name, const char *what, struct train_error *error)
-{
-	int status = errno;
-	const char *remedy = write_remedy(status);
-
-	return train_fail(error, TRAIN_FAILED, "%s: cannot %s: %s; %s%sname another file", name,
-			  what, strerror(status), remedy ? remedy : "", remedy ? ", or " : "");
-}
-
 static bool unfit(const char *name, const char *why, struct train_error *error)
 {
 	return train_fail(error, TRAIN_BAD_INPUT,
@@ -56,7 +47,7 @@ static bool cut(const struct lines *lines, int64_t keep, struct plot *plot,
 	struct stat st;
 
 	if (fstat(lines->fd, &st) < 0)
-		return failed(lines->name, "open", error);
+		return output_failed(lines->name, "open", error);
 	if (!S_ISREG(st.st_mode))
 		return unfit(lines->name, "no regular file", error);
 	if (st.st_size < keep) {
@@ -67,13 +58,13 @@ static bool cut(const struct lines *lines, int64_t keep, struct plot *plot,
 		return unfit(lines->name, why, error);
 	}
 	if (pread(lines->fd, &last, 1, keep - 1) != 1)
-		return failed(lines->name, "read", error);
+		return output_failed(lines->name, "read", error);
 	if (last != '\n')
 		return unfit(lines->name, "another file", error);
 	if (plot && !lines_read(lines->fd, lines->name, keep, plot, error))
 		return false;
 	if (ftruncate(lines->fd, keep) < 0 || lseek(lines->fd, keep, SEEK_SET) < 0)
-		return failed(lines->name, "cut", error);
+		return output_failed(lines->name, "cut", error);
 	return true;
 }
 
@@ -87,7 +78,7 @@ static bool open_file(struct lines *lines, int64_t keep, struct plot *plot,
 	if (lines->fd < 0 && keep && errno == ENOENT)
 		return unfit(lines->name, "not there", error);
 	if (lines->fd < 0)
-		return failed(lines->name, "open", error);
+		return output_failed(lines->name, "open", error);
 	lines->regular = fstat(lines->fd, &st) == 0 && S_ISREG(st.st_mode);
 	return !keep || cut(lines, keep, plot, error);
 }
@@ -128,7 +119,7 @@ static bool flush(struct lines *lines, struct train_error *error)
 	if (whole) {
 		lines->written += (int64_t)lines->used;
 	} else {
-		failed(lines->name, "write", error);
+		output_failed(lines->name, "write", error);
 		if (lines->regular && ftruncate(lines->fd, lines->written) == 0)
 			lseek(lines->fd, lines->written, SEEK_SET);
 	}
@@ -144,7 +135,7 @@ bool lines_close(struct lines *lines, struct train_error *error)
 		return true;
 	good = flush(lines, error);
 	if (close(lines->fd) < 0 && good)
-		good = failed(lines->name, "write", error);
+		good = output_failed(lines->name, "write", error);
 	lines->fd = -1;
 	release(lines);
 	return good;
@@ -155,7 +146,7 @@ bool lines_position(struct lines *lines, int64_t *bytes, struct train_error *err
 	if (!flush(lines, error))
 		return false;
 	if (lines->regular && fsync(lines->fd) < 0)
-		return failed(lines->name, "write", error);
+		return output_failed(lines->name, "write", error);
 	*bytes = lines->regular ? lines->written : 0;
 	return true;
 }

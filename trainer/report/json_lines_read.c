@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "report/atomic_stream.h"
 #include "report/json_lines.h"
 
 static double number(const json_t *object, const char *key)
@@ -78,8 +79,7 @@ bool lines_read(int fd, const char *name, int64_t keep, struct plot *plot,
 	bool good;
 
 	if (!file) {
-		train_fail(error, TRAIN_FAILED, "%s: cannot read: %s; name another file", name,
-			   strerror(errno));
+		output_failed(name, "read", error);
 		if (copy >= 0)
 			close(copy);
 		return false;
