@@ -175,16 +175,21 @@ static bool read_flag(struct arguments_raw *raw, struct argument *argument, bool
 	return true;
 }
 
+bool raw_state(const struct arguments_raw *raw, const struct raw_key *key, const char *origin,
+	       struct train_error *error)
+{
+	int code = gpumap_request_set(raw->request, key->name, key->text, origin, raw->report);
+
+	return findings_good(raw->report, code, error);
+}
+
 static bool read_key(struct arguments_raw *raw, struct raw_key *key, struct argument *argument,
 		     struct train_error *error)
 {
 	bool is_switch = strcmp(key->value, "yes|no") == 0;
 
 	key->text = is_switch && !argument->value ? "yes" : value_of(argument, key->value, error);
-	return key->text && findings_good(raw->report,
-					  gpumap_request_set(raw->request, key->name, key->text,
-							     key->option, raw->report),
-					  error);
+	return key->text && raw_state(raw, key, key->option, error);
 }
 
 static bool read_own(struct arguments_raw *raw, const struct other_option *option,
@@ -226,13 +231,8 @@ static bool unknown(const struct arguments_raw *raw, const struct argument *argu
 		nearest_try(&nearest, raw->keys[i].option);
 	for (const struct other_option *option = other_options; option->name; option++)
 		nearest_try(&nearest, option->name);
-	if (nearest.name)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "no such option: '%.64s'; did you mean %s?", argument->text,
-				  nearest.name);
-	return train_fail(error, TRAIN_BAD_INPUT,
-			  "no such option: '%.64s'; gpumap-train --help lists the options",
-			  argument->text);
+	return train_fail(error, TRAIN_BAD_INPUT, "no such option: '%.64s'; %s", argument->text,
+			  DID_YOU_MEAN(nearest.name, "gpumap-train --help lists the options"));
 }
 
 static bool read_option(struct arguments_raw *raw, struct argument *argument,

@@ -37,6 +37,10 @@ extern const struct other_option other_options[];
 bool raw_begin(struct arguments_raw *raw, gpumap_request *request, gpumap_report *report,
 	       struct train_error *error);
 
+/* A statement that was given goes into the request. */
+bool raw_state(const struct arguments_raw *raw, const struct raw_key *key, const char *origin,
+	       struct train_error *error);
+
 /* Statements go into the request at once, those of an option before those of the section. */
 bool raw_read_arguments(struct arguments_raw *raw, int argc, char **argv,
 			struct train_error *error);

@@ -53,20 +53,30 @@ static void print_row(const char *left, const char *text)
 	puts(text);
 }
 
+/* An option with its value, which may be NULL or left out for a yes. */
+static void print_option(const char *option, const char *value, const char *help)
+{
+	bool flag = value && strcmp(value, "yes|no") == 0;
+	char left[256];
+
+	snprintf(left, sizeof(left), "%s%s%s", option, flag || !value ? "" : " ",
+		 flag    ? "[=yes|no]"
+		 : value ? value
+			 : "");
+	print_row(left, help);
+}
+
 /* The help, what the option needs, and its default. */
 static void print_setting(const struct row *row)
 {
-	bool flag = row->kind == ROW_FLAG;
-	bool initial = !flag && row->initial && *row->initial;
-	char left[256], help[400], only[ROW_ONLY_TEXT];
+	bool initial = row->kind != ROW_FLAG && row->initial && *row->initial;
+	char help[400], only[ROW_ONLY_TEXT];
 
-	snprintf(left, sizeof(left), "%s%s%s", row->option, flag ? "" : " ",
-		 flag ? "[=yes|no]" : row->value);
 	row_only(only, row);
 	snprintf(help, sizeof(help), "%s%s%s%s%s%s%s", row->help, *only || initial ? " (" : "",
 		 *only ? "with " : "", only, initial ? *only ? "; default " : "default " : "",
 		 initial ? row->initial : "", *only || initial ? ")" : "");
-	print_row(left, help);
+	print_option(row->option, row->value, help);
 }
 
 static void print_group(enum row_group group)
@@ -84,22 +94,11 @@ static void print_group(enum row_group group)
 
 static void print_keys(const struct arguments_raw *raw)
 {
-	char left[96];
-
 	puts("\nwhich device, with the options of gpumap explain");
-	for (int i = 0; i < raw->keys_count; i++) {
-		const struct raw_key *key = &raw->keys[i];
-		bool flag = strcmp(key->value, "yes|no") == 0;
-
-		snprintf(left, sizeof(left), "%s%s%s", key->option, flag ? "" : " ",
-			 flag ? "[=yes|no]" : key->value);
-		print_row(left, key->help);
-	}
-	for (const struct other_option *option = other_options; option->name; option++) {
-		snprintf(left, sizeof(left), "%s%s%s", option->name, option->value ? " " : "",
-			 option->value ? option->value : "");
-		print_row(left, option->help);
-	}
+	for (int i = 0; i < raw->keys_count; i++)
+		print_option(raw->keys[i].option, raw->keys[i].value, raw->keys[i].help);
+	for (const struct other_option *option = other_options; option->name; option++)
+		print_option(option->name, option->value, option->help);
 }
 
 static bool printed(struct train_error *error)

@@ -52,11 +52,16 @@ const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row)
 	return text;
 }
 
+static bool cannot_be(const char *text, const char *origin, const char *fix,
+		      struct train_error *error)
+{
+	return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; %s", origin, text, fix);
+}
+
 bool row_not_a_word(const char *words, const char *text, const char *origin,
 		    struct train_error *error)
 {
-	return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; %s", origin, text,
-			  WORD_FIX(words, span_of(text)));
+	return cannot_be(text, origin, WORD_FIX(words, span_of(text)), error);
 }
 
 /* Modes of other programs, by the name that begins so. */
@@ -80,8 +85,7 @@ static bool not_a_mode(const char *text, const char *origin, struct train_error 
 {
 	for (size_t i = 0; i < sizeof(other_modes) / sizeof(*other_modes); i++)
 		if (strncasecmp(text, other_modes[i].begins, strlen(other_modes[i].begins)) == 0)
-			return train_fail(error, TRAIN_BAD_INPUT, "%s: cannot be '%.64s'; %s",
-					  origin, text, other_modes[i].fix);
+			return cannot_be(text, origin, other_modes[i].fix, error);
 	return row_not_a_word(rows[ROW_mode].value, text, origin, error);
 }
 
@@ -106,8 +110,9 @@ static bool read_integer(const char *text, uint64_t max, uint64_t *ret)
 	return errno == 0 && !*end && *ret <= max;
 }
 
+/* False, with what to write instead: the text is no such number. */
 static bool read_any_number(const struct row *row, void *member, const char *text,
-			    const char *origin, struct train_error *error)
+			    struct quoted *fix)
 {
 	uint64_t integer = 0;
 	double number = 0;
@@ -116,39 +121,31 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 
 	switch (row->kind) {
 	case ROW_NUMBER:
+		format_text(fix, "write a number from %.10g to %.10g", row->least, row->max);
 		good = read_number(text, &number) && number >= row->least && number <= row->max;
 		if (good)
 			*(double *)member = number;
-		return good ||
-		       train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: cannot be '%.64s'; write a number from %.10g to %.10g",
-				  origin, text, row->least, row->max);
+		return good;
 	case ROW_SEED:
-		return read_integer(text, UINT64_MAX, member) ||
-		       train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: cannot be '%.64s'; write a number from 0 to %" PRIu64,
-				  origin, text, UINT64_MAX);
+		format_text(fix, "write a number from 0 to %" PRIu64, UINT64_MAX);
+		return read_integer(text, UINT64_MAX, member);
 	case ROW_TIME:
+		format_text(fix, "write 10 (seconds), 500ms, 2m or 1h, at most 480h%s",
+			    row->least > 0 ? "" : ", or 0 for no limit");
 		time = span_milliseconds(span_of(text));
 		good = (double)time >= row->least && (double)time <= row->max;
 		if (good)
 			*(int64_t *)member = time;
-		return good ||
-		       train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: cannot be '%.64s'; write 10 (seconds), 500ms, 2m or 1h, at "
-				  "most 480h%s",
-				  origin, text, row->least > 0 ? "" : ", or 0 for no limit");
+		return good;
 	default:
+		format_text(fix, "write a whole number from %.0f to %.0f", row->least, row->max);
 		good = read_integer(text, (uint64_t)row->max, &integer) &&
 		       integer >= (uint64_t)row->least;
 		if (good && row->kind == ROW_INT)
 			*(int *)member = (int)integer;
 		else if (good)
 			*(int64_t *)member = (int64_t)integer;
-		return good ||
-		       train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: cannot be '%.64s'; write a whole number from %.0f to %.0f",
-				  origin, text, row->least, row->max);
+		return good;
 	}
 }
 
@@ -156,6 +153,7 @@ bool row_read(const struct row *row, struct settings *settings, const char *text
 	      const char *origin, struct train_error *error)
 {
 	void *member = (char *)settings + row->offset;
+	struct quoted fix;
 	int place;
 
 	switch (row->kind) {
@@ -178,7 +176,8 @@ bool row_read(const struct row *row, struct settings *settings, const char *text
 			*(const char **)member = text;
 		return true;
 	default:
-		return read_any_number(row, member, text, origin, error);
+		return read_any_number(row, member, text, &fix) ||
+		       cannot_be(text, origin, fix.text, error);
 	}
 }
 

@@ -6,24 +6,14 @@
 #include "settings/arguments_raw.h"
 #include "suggest.h"
 
-static bool read_profile(const struct arguments_raw *raw, gpumap_profile **ret,
-			 const char *const *envp, struct train_error *error)
-{
-	return findings_good(raw->report,
-			     gpumap_profile_open(ret, raw->config, NULL, envp,
-						 GPUMAP_OPEN_FLAG_HERE, raw->report),
-			     error);
-}
-
-/* --- the section ----------------------------------------------------------------------------- */
-
 static bool no_section(const struct arguments_raw *raw, const gpumap_profile *profile,
 		       struct train_error *error)
 {
 	const gpumap_section *s;
+	const char *file = gpumap_profile_str(profile, GPUMAP_PROFILE_FILE);
 	struct nearest nearest = nearest_to(span_of(raw->trainer));
 
-	if (!gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))
+	if (!file)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--trainer: no such section: [trainer %.64s]: no profile file "
 				  "was found; name one with --config, or with GPUMAP_CONFIG for "
@@ -31,15 +21,9 @@ static bool no_section(const struct arguments_raw *raw, const gpumap_profile *pr
 				  raw->trainer);
 	for (size_t i = 0; (s = gpumap_profile_section(profile, "trainer", i)); i++)
 		nearest_try(&nearest, gpumap_section_str(s, GPUMAP_SECTION_NAME));
-	if (nearest.name)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "--trainer: %.200s has no [trainer %.64s]; did you mean %s?",
-				  gpumap_profile_str(profile, GPUMAP_PROFILE_FILE), raw->trainer,
-				  nearest.name);
-	return train_fail(error, TRAIN_BAD_INPUT,
-			  "--trainer: %.200s has no [trainer %.64s]; write that section, or leave "
-			  "--trainer out",
-			  gpumap_profile_str(profile, GPUMAP_PROFILE_FILE), raw->trainer);
+	return train_fail(error, TRAIN_BAD_INPUT, "--trainer: %.200s has no [trainer %.64s]; %s",
+			  file, raw->trainer,
+			  DID_YOU_MEAN(nearest.name, "write that section, or leave --trainer out"));
 }
 
 /* The named one, or the only one; *ret is NULL if there is none. */
@@ -73,14 +57,9 @@ static bool unknown(const struct arguments_raw *raw, const char *name, const cha
 	for (int i = 0; i < raw->keys_count; i++)
 		nearest_try(&nearest, raw->keys[i].name);
 	nearest_try(&nearest, "inventory");
-	if (nearest.name)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%.200s: no such key: '%.64s'; did you mean %s?", origin, name,
-				  nearest.name);
-	return train_fail(error, TRAIN_BAD_INPUT,
-			  "%.200s: no such key: '%.64s'; gpumap-train(1) lists the keys; keys that "
-			  "begin with x_ are ignored",
-			  origin, name);
+	return train_fail(error, TRAIN_BAD_INPUT, "%.200s: no such key: '%.64s'; %s", origin, name,
+			  DID_YOU_MEAN(nearest.name, "gpumap-train(1) lists the keys; keys that "
+						     "begin with x_ are ignored"));
 }
 
 /* A statement, unless an option or the environment gives it. */
@@ -90,9 +69,7 @@ static bool state(struct arguments_raw *raw, struct raw_key *key, const char *va
 	if (key->text || environ_nonempty(envp, key->environment))
 		return true;
 	key->text = value;
-	return findings_good(
-		raw->report,
-		gpumap_request_set(raw->request, key->name, value, origin, raw->report), error);
+	return raw_state(raw, key, origin, error);
 }
 
 static bool read_entry(struct arguments_raw *raw, const char *name, const char *value,
@@ -157,8 +134,10 @@ bool raw_read_section(struct arguments_raw *raw, gpumap_profile **ret, const cha
 {
 	const gpumap_section *section;
 	gpumap_profile *profile;
+	int code = gpumap_profile_open(&profile, raw->config, NULL, envp, GPUMAP_OPEN_FLAG_HERE,
+				       raw->report);
 
-	if (!read_profile(raw, &profile, envp, error))
+	if (!findings_good(raw->report, code, error))
 		return false;
 	if (find_section(raw, profile, &section, error) &&
 	    (!section || (expand(raw, profile, section, envp, error) &&
