@@ -4,15 +4,12 @@
 
 const struct parallel_calls *parallel_find(enum train_mode mode)
 {
-	switch (mode) {
-	case MODE_SINGLE:
-		return &parallel_single;
-	case MODE_DP:
-		return &parallel_dp;
-	case MODE_DDP:
-		return &parallel_ddp;
-	case MODE_MP:
-		break;
-	}
-	return &parallel_mp;
+	static const struct parallel_calls *const calls[] = {
+		[MODE_SINGLE] = &parallel_single,
+		[MODE_DP] = &parallel_dp,
+		[MODE_DDP] = &parallel_ddp,
+		[MODE_MP] = &parallel_mp,
+	};
+
+	return calls[mode];
 }

@@ -161,10 +161,8 @@ static bool write_profile(struct run *r, const struct timeline_interval *all, in
 
 	snprintf(svg, sizeof(svg), "%s.svg", r->settings->profile_to);
 	snprintf(json, sizeof(json), "%s.json", r->settings->profile_to);
-	if (!timeline_svg(svg, all, count, who, error) ||
-	    !timeline_json(json, all, count, who, error))
-		return false;
-	return true;
+	return timeline_svg(svg, all, count, who, error) &&
+	       timeline_json(json, all, count, who, error);
 }
 
 static bool report_lost(struct run *r, int64_t mine, struct train_error *error)

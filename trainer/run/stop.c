@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "report/progress.h"
+#include "signal_name.h"
 
 enum { STACK = 1 << 16, PATIENCE_S = 1 };
 
@@ -47,15 +48,21 @@ static void stop_set(sigset_t *set)
 	sigaddset(set, SIGALRM);
 }
 
-_Noreturn void stop_now(int number)
+/* From now on this thread takes the signal, by this handler. */
+static void take_signal(int number, void (*handler)(int number))
 {
 	sigset_t set;
 
-	progress_abandon();
-	signal(number, SIG_DFL);
+	signal(number, handler);
 	sigemptyset(&set);
 	sigaddset(&set, number);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+_Noreturn void stop_now(int number)
+{
+	progress_abandon();
+	take_signal(number, SIG_DFL);
 	raise(number);
 	_exit(128 + number);
 }
@@ -98,12 +105,7 @@ static _Noreturn void leave(int number)
 /* A thread that hangs may hold a stream's lock, and a pipe may have no reader. */
 static _Noreturn void end_failed(void)
 {
-	sigset_t set;
-
-	signal(SIGALRM, leave);
-	sigemptyset(&set);
-	sigaddset(&set, SIGALRM);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	take_signal(SIGALRM, leave);
 	alarm(1);
 	progress_abandon();
 	if (!failure.reported)
@@ -130,15 +132,9 @@ static void alarm_came(void)
  * signal. */
 static void report_asked(void)
 {
-	int number = atomic_load(&asked);
-	char text[120];
-
-	snprintf(text, sizeof(text),
-		 "gpumap-train: %s: stopping after this step; once more ends it at once",
-		 number == SIGINT   ? "SIGINT"
-		 : number == SIGHUP ? "SIGHUP"
-				    : "SIGTERM");
-	progress_show_text(text);
+	progress_show_text(FORMAT("gpumap-train: %s: stopping after this step; once more ends it "
+				  "at once",
+				  SIGNAL_TEXT(atomic_load(&asked))));
 }
 
 static void *wait_for_signals(void *argument)
