@@ -10,12 +10,17 @@
  */
 #include "model/plan_stage.h"
 
-bool node_reads(const struct node *node, int read)
+bool has_input(const int *from, int inputs, int read)
 {
-	for (int k = 0; k < node->inputs; k++)
-		if (node->from[k] == read)
+	for (int k = 0; k < inputs; k++)
+		if (from[k] == read)
 			return true;
 	return false;
+}
+
+bool node_reads(const struct node *node, int read)
+{
+	return has_input(node->from, node->inputs, read);
 }
 
 int last_reader(const struct model *m, int node)

@@ -63,23 +63,14 @@ static bool in_stage(const struct model *m, int layer)
 	       m->shapes.layers[layer].live;
 }
 
-static bool layer_reads(const struct model *m, int layer, int read)
-{
-	const struct layer_shape *at = &m->shapes.layers[layer];
-
-	for (int k = 0; k < at->inputs; k++)
-		if (at->from[k] == read)
-			return true;
-	return false;
-}
-
 /* The only layer of this stage that reads a layer; -1: none or several do. */
 static int only_reader(const struct model *m, int layer)
 {
 	int reader = -1;
 
 	for (int i = layer + 1; i < m->spec->count; i++)
-		if (in_stage(m, i) && layer_reads(m, i, layer)) {
+		if (in_stage(m, i) &&
+		    has_input(m->shapes.layers[i].from, m->shapes.layers[i].inputs, layer)) {
 			if (reader >= 0)
 				return -1;
 			reader = i;
@@ -87,7 +78,8 @@ static int only_reader(const struct model *m, int layer)
 	return reader;
 }
 
-/* The pooling of this stage that alone reads a layer; -1: there is none. */
+/* The pooling of this stage that alone reads a layer, and then does ReLU's derivative; -1: there is
+ * none. */
 static int pooling_of(const struct model *m, int layer)
 {
 	int reader = only_reader(m, layer);
@@ -95,43 +87,25 @@ static int pooling_of(const struct model *m, int layer)
 	return reader >= 0 && m->spec->layers[reader].kind == LAYER_MAX_POOL ? reader : -1;
 }
 
-/* Whether a layer's only reader is a pooling of this stage, which then does ReLU's derivative. */
-static bool pooled_next(const struct model *m, int layer)
-{
-	return pooling_of(m, layer) >= 0;
-}
-
-static bool lacks(const struct backend *backend, const char *what, struct train_error *error)
-{
-	return train_fail(error, TRAIN_NO_BACKEND,
-			  "backend %s has no %s; use --backend onednn or reference", backend->name,
-			  what);
-}
-
 static bool plan_op(struct op **op, struct model *m, int index, const struct op_shape *shape,
 		    struct train_error *error)
 {
+	enum layer_kind kind = m->spec->layers[index].kind;
 	const struct backend *backend = m->device->backend;
+	op_make *const make[] = {
+		[LAYER_CONVOLUTION] = backend->convolution,
+		[LAYER_MAX_POOL] = backend->max_pool,
+		[LAYER_MEAN_POOL] = backend->mean_pool,
+		[LAYER_BATCH_NORM] = backend->batch_norm,
+		[LAYER_LINEAR] = backend->linear,
+		[LAYER_ADD] = backend->addition,
+	};
 
-	switch (m->spec->layers[index].kind) {
-	case LAYER_CONVOLUTION:
-		return backend->convolution(op, m->device, shape, error);
-	case LAYER_MAX_POOL:
-		return backend->max_pool(op, m->device, shape, error);
-	case LAYER_MEAN_POOL:
-		if (!backend->mean_pool)
-			return lacks(backend, "average pooling", error);
-		return backend->mean_pool(op, m->device, shape, error);
-	case LAYER_BATCH_NORM:
-		if (!backend->batch_norm)
-			return lacks(backend, "batch normalization", error);
-		return backend->batch_norm(op, m->device, shape, error);
-	case LAYER_ADD:
-		return backend->addition(op, m->device, shape, error);
-	case LAYER_LINEAR:
-		break;
-	}
-	return backend->linear(op, m->device, shape, error);
+	if (make[kind])
+		return make[kind](op, m->device, shape, error);
+	return train_fail(error, TRAIN_NO_BACKEND,
+			  "backend %s has no %s; use --backend onednn or reference", backend->name,
+			  kind == LAYER_MEAN_POOL ? "average pooling" : "batch normalization");
 }
 
 /* Puts the layer's name before an error of planning it. */
@@ -168,7 +142,7 @@ static bool pool_leaves_bias(const struct model *m, int layer)
 	const struct layer *at = &m->spec->layers[layer];
 
 	return m->device->backend->pool_sums && at->relu && at->kind == LAYER_CONVOLUTION &&
-	       !at->no_bias && pooled_next(m, layer);
+	       !at->no_bias && pooling_of(m, layer) >= 0;
 }
 
 /* Samples are filled in the layout of the first operation, if the backend can. */
@@ -184,7 +158,7 @@ static bool pools_relu(const struct model *m, int index)
 	int from = m->shapes.layers[index].from[0];
 
 	return m->spec->layers[index].kind == LAYER_MAX_POOL && from >= 0 && in_stage(m, from) &&
-	       m->spec->layers[from].relu && pooled_next(m, from);
+	       m->spec->layers[from].relu && pooling_of(m, from) >= 0;
 }
 
 static struct op_shape shape_of(const struct model *m, int index)
@@ -203,7 +177,7 @@ static struct op_shape shape_of(const struct model *m, int index)
 		.ranks = m->options.ranks,
 		.relu = layer->relu,
 		.relu_backward =
-			pool ? pools_relu(m, index) : layer->relu && !pooled_next(m, index),
+			pool ? pools_relu(m, index) : layer->relu && pooling_of(m, index) < 0,
 		.no_backward_data = at->from[0] < 0,
 		.no_bias = layer->no_bias,
 		.no_bias_gradient = pool_leaves_bias(m, index),

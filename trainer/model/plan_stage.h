@@ -49,6 +49,8 @@ struct flat_place {
 struct flat_place parameter_place(const struct model *model, int parameter);
 struct flat_place buffer_place(const struct model *model, int buffer);
 
+/* Whether `read` is one of the inputs. */
+bool has_input(const int *from, int inputs, int read);
 bool node_reads(const struct node *node, int read);
 /* The last node that reads the output of `node`; -1: none does. */
 int last_reader(const struct model *model, int node);
