@@ -228,18 +228,33 @@ static bool peer_wait(struct peer *p, struct event *event, uint64_t times,
 
 /* --- all ranks ------------------------------------------------------------------------------- */
 
+static bool peer_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
+			    const char *what, struct train_error *error)
+{
+	struct peer *p = own(comm);
+	int64_t waited = p->host->waited_ns;
+	bool done = collective_shm.all_gather(p->host, mine, all, bytes, what, error);
+
+	comm->waited_ns += p->host->waited_ns - waited;
+	return done;
+}
+
 /* Gathers where each rank's values lie. From here on others read them, after this rank's stream. */
 static bool begin(struct peer *p, const void *values, void **all, const char *what,
 		  struct train_error *error)
 {
-	int64_t waited = p->host->waited_ns;
-	bool done;
-
 	p->rounds++;
-	done = backend_of(p)->event_record(p->ready, error) &&
-	       collective_shm.all_gather(p->host, &values, all, sizeof(values), what, error);
-	p->base.waited_ns += p->host->waited_ns - waited;
-	return done;
+	return backend_of(p)->event_record(p->ready, error) &&
+	       peer_all_gather(&p->base, &values, all, sizeof(values), what, error);
+}
+
+/* Waits until all others have read or made their values of this round. */
+static bool wait_done(struct peer *p, struct train_error *error)
+{
+	for (int i = 0; i < p->base.world; i++)
+		if (i != p->base.rank && !peer_wait(p, p->all[i]->done, p->rounds, error))
+			return false;
+	return true;
 }
 
 static bool copy_from(struct peer *p, int rank, struct event *event, void *to, const void *from,
@@ -344,21 +359,7 @@ static bool peer_broadcast(struct communicator *comm, void *values, size_t bytes
 	if (comm->rank != root)
 		return copy_from(p, root, p->all[root]->ready, values, all[root], bytes, error) &&
 		       backend->event_record(p->done, error);
-	for (int i = 0; i < comm->world; i++)
-		if (i != root && !peer_wait(p, p->all[i]->done, p->rounds, error))
-			return false;
-	return backend->event_record(p->done, error);
-}
-
-static bool peer_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
-			    const char *what, struct train_error *error)
-{
-	struct peer *p = own(comm);
-	int64_t waited = p->host->waited_ns;
-	bool done = collective_shm.all_gather(p->host, mine, all, bytes, what, error);
-
-	comm->waited_ns += p->host->waited_ns - waited;
-	return done;
+	return wait_done(p, error) && backend->event_record(p->done, error);
 }
 
 /* Each rank copies the values of all, and then none may change its own until all have them. */
@@ -376,12 +377,7 @@ static bool peer_all_gather_values(struct communicator *comm, const void *mine, 
 		if (from[i] != to && !copy_from(p, i, p->all[i]->ready, to, from[i], bytes, error))
 			return false;
 	}
-	if (!backend_of(p)->event_record(p->done, error))
-		return false;
-	for (int i = 0; i < comm->world; i++)
-		if (i != comm->rank && !peer_wait(p, p->all[i]->done, p->rounds, error))
-			return false;
-	return true;
+	return backend_of(p)->event_record(p->done, error) && wait_done(p, error);
 }
 
 /* --- messages: a copy on the sender's device, which the receiver's stream takes -------------- */
@@ -395,7 +391,7 @@ struct p2p_header {
 /* The previous copy must have been taken. */
 static bool put(struct peer *p, int to, const void *values, size_t bytes, struct train_error *error)
 {
-	const struct backend *backend = p->base.device->backend;
+	const struct backend *backend = backend_of(p);
 	struct device *device = p->base.device;
 	struct peer_send *to_rank = &p->sends[to];
 
@@ -422,7 +418,7 @@ static bool put(struct peer *p, int to, const void *values, size_t bytes, struct
 static bool peer_send(struct communicator *comm, int to, const void *values, size_t bytes,
 		      const char *what, struct train_error *error)
 {
-	struct peer *p = (struct peer *)comm;
+	struct peer *p = own(comm);
 	struct p2p_header header = {.bytes = bytes};
 	int64_t waited = p->host->waited_ns;
 	bool done;
@@ -439,8 +435,8 @@ static bool peer_send(struct communicator *comm, int to, const void *values, siz
 static bool peer_receive(struct communicator *comm, int from, void *values, size_t bytes,
 			 const char *what, struct train_error *error)
 {
-	struct peer *p = (struct peer *)comm;
-	const struct backend *backend = p->base.device->backend;
+	struct peer *p = own(comm);
+	const struct backend *backend = backend_of(p);
 	int64_t waited = p->host->waited_ns;
 	struct p2p_header header;
 	bool done;

@@ -116,7 +116,6 @@ bool shm_phase(struct shm_comm *comm, struct train_error *error);
 /* The first phase of a call: all ranks are in the same one. */
 bool shm_agree(struct shm_comm *comm, struct train_error *error);
 
-/* CLOCK_MONOTONIC. */
 /* Waits until *word has reached value, which may wrap. `peer` is the rank that sets it, or -1 for
  * all. */
 bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t value, int peer,
