@@ -64,6 +64,14 @@ static inline enum simd_isa simd_loops(void)
 	static void (*const NAME[])(void *, int64_t, int64_t) = {NAME##_plain, NAME##_fma, \
 								 NAME##_512};
 
+/* Two functions of one body, NAME_plain and NAME_fma, for simd_has_fma() to choose from. */
+#define SIMD_BOTH(TYPE, NAME, PARAMETERS, ...) \
+	static TYPE NAME##_plain PARAMETERS{ \
+		__VA_ARGS__} SIMD_FMA static TYPE NAME##_fma PARAMETERS \
+	{ \
+		__VA_ARGS__ \
+	}
+
 static inline bool simd_has_fma(void)
 {
 	return simd_isa() >= SIMD_AVX2;

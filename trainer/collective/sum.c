@@ -34,16 +34,8 @@ SIMD_BODY void add_all(float *sum, const float *const *from, int world, int64_t 
 		add_more(sum, from[r] + at, n);
 }
 
-static void add_plain(float *sum, const float *const *from, int world, int64_t at, int64_t n)
-{
-	add_all(sum, from, world, at, n);
-}
-
-SIMD_FMA static void add_avx2(float *sum, const float *const *from, int world, int64_t at,
-			      int64_t n)
-{
-	add_all(sum, from, world, at, n);
-}
+SIMD_BOTH(void, add, (float *sum, const float *const *from, int world, int64_t at, int64_t n),
+	  add_all(sum, from, world, at, n);)
 
 void sum_ranks(float *const *to, int copies, const float *const *from, int world, int64_t n)
 {
@@ -53,7 +45,7 @@ void sum_ranks(float *const *to, int copies, const float *const *from, int world
 	for (int64_t at = 0; at < n; at += TILE) {
 		int64_t count = n - at < TILE ? n - at : TILE;
 
-		(fma ? add_avx2 : add_plain)(sum, from, world, at, count);
+		(fma ? add_fma : add_plain)(sum, from, world, at, count);
 		for (int c = 0; c < copies; c++)
 			memcpy(to[c] + at, sum, (size_t)count * sizeof(*sum));
 	}

@@ -48,22 +48,11 @@ static inline uint32_t tempered(uint32_t y)
 	return y ^ y >> 18;
 }
 
-static void refill_plain(uint32_t *s)
-{
-	twist_all(s);
-}
-
-SIMD_FMA static void refill_fma(uint32_t *s)
-{
-	twist_all(s);
-}
+SIMD_BOTH(void, twist, (uint32_t * s), twist_all(s);)
 
 static void refill(struct random_generator *generator)
 {
-	if (simd_has_fma())
-		refill_fma(generator->state);
-	else
-		refill_plain(generator->state);
+	(simd_has_fma() ? twist_fma : twist_plain)(generator->state);
 	generator->next = 0;
 }
 

@@ -28,17 +28,9 @@ SIMD_BODY float norm_body(const float *x, int64_t n, float scale)
 	return sqrtf(sum);
 }
 
-static float norm_plain(const float *x, int64_t n, float scale)
-{
-	return norm_body(x, n, scale);
-}
-
-SIMD_FMA static float norm_fma(const float *x, int64_t n, float scale)
-{
-	return norm_body(x, n, scale);
-}
+SIMD_BOTH(float, norm, (const float *x, int64_t n, float scale), return norm_body(x, n, scale);)
 
 float clip_norm(const float *x, int64_t n, float scale)
 {
-	return simd_has_fma() ? norm_fma(x, n, scale) : norm_plain(x, n, scale);
+	return (simd_has_fma() ? norm_fma : norm_plain)(x, n, scale);
 }

@@ -67,9 +67,10 @@ SIMD_BODY void round_weights(uint16_t *restrict copy, const float *restrict w, i
 		copy[i] = bf16_from_float(w[i]);
 }
 
-SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
+SIMD_BODY void run_body(void *update, int64_t begin, int64_t end)
 {
-	const struct update u = *update; /* a local copy, so that no store can change a factor */
+	/* A local copy, so that no store can change a factor. */
+	const struct update u = *(const struct update *)update;
 
 	for (int64_t at = begin; at < end; at += BLOCK) {
 		int n = end - at < BLOCK ? (int)(end - at) : BLOCK;
@@ -94,25 +95,9 @@ SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
 	}
 }
 
-static void run_plain(const struct update *u, int64_t begin, int64_t end)
-{
-	run_body(u, begin, end);
-}
-
-SIMD_FMA static void run_fma(const struct update *u, int64_t begin, int64_t end)
-{
-	run_body(u, begin, end);
-}
-
-SIMD_512 static void run_512(const struct update *u, int64_t begin, int64_t end)
-{
-	run_body(u, begin, end);
-}
+SIMD_EACH(run, run_body)
 
 void update_run(const struct update *update, int64_t begin, int64_t end)
 {
-	static void (*const run[])(const struct update *, int64_t, int64_t) = {run_plain, run_fma,
-									       run_512};
-
-	run[simd_loops()](update, begin, end);
+	run[simd_loops()]((void *)(uintptr_t)update, begin, end);
 }
