@@ -9,26 +9,14 @@ struct convert_op {
 
 static bool convert_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct convert_op *own = (struct convert_op *)op;
-	const struct onednn_address addresses[] = {
-		{DNNL_ARG_FROM, args->input},
-		{DNNL_ARG_TO, args->output},
-		{DNNL_ARG_SCRATCHPAD, args->scratch},
-	};
-
-	return onednn_task_run(&own->forward, op->device, addresses, 3, error);
+	return onednn_task_move(&((struct convert_op *)op)->forward, op->device, args->input,
+				args->output, args->scratch, error);
 }
 
 static bool convert_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct convert_op *own = (struct convert_op *)op;
-	const struct onednn_address addresses[] = {
-		{DNNL_ARG_FROM, args->output_gradient},
-		{DNNL_ARG_TO, args->input_gradient},
-		{DNNL_ARG_SCRATCHPAD, args->scratch},
-	};
-
-	return onednn_task_run(&own->backward, op->device, addresses, 3, error);
+	return onednn_task_move(&((struct convert_op *)op)->backward, op->device,
+				args->output_gradient, args->input_gradient, args->scratch, error);
 }
 
 static void convert_free(struct op *op)

@@ -53,12 +53,12 @@ static void wishes_make(struct wishes *w, struct sum_op *own, const struct op_sh
 	dnnl_dims_t target = {out->batch, out->channels, out->height, out->width};
 	dnnl_dims_t weights = {shape->out, in->channels, linear ? in->height : shape->kernel,
 			       linear ? in->width : shape->kernel};
-	dnnl_dims_t bias = {shape->out}, source = {in->batch, in->channels, in->height, in->width};
+	dnnl_dims_t bias = {shape->out};
 
 	/* For data in host order the convolution chooses its layout, and the model converts.
 	 * oneDNN's orders have 4 dimensions even if a plane is one value. */
-	w->source = linear ? onednn_host_layout(in, dims)
-			   : onednn_layout_new(4, source, type, dnnl_format_tag_any);
+	w->source =
+		linear ? onednn_host_layout(in, dims) : onednn_layout_of(in, dnnl_format_tag_any);
 	w->weights = onednn_layout_new(dims, weights, type, dnnl_format_tag_any);
 	w->weights_float = onednn_layout_new(dims, weights, dnnl_f32, dnnl_format_tag_any);
 	w->bias = onednn_layout_new(1, bias, dnnl_f32, dnnl_a);

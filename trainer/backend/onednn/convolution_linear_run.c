@@ -17,13 +17,8 @@ bool sum_plan_copy(struct weight_copy *copy, struct sum_op *own, const onednn_la
 bool sum_copy(struct weight_copy *copy, struct device *device, const struct op_args *args,
 	      struct train_error *error)
 {
-	const struct onednn_address addresses[] = {
-		{DNNL_ARG_FROM, args->weight},
-		{DNNL_ARG_TO, copy->memory},
-		{DNNL_ARG_SCRATCHPAD, args->scratch},
-	};
-
-	return !copy->memory || onednn_task_run(&copy->reorder, device, addresses, 3, error);
+	return !copy->memory || onednn_task_move(&copy->reorder, device, args->weight, copy->memory,
+						 args->scratch, error);
 }
 
 static bool sum_prepare(struct op *op, const struct op_args *args, struct train_error *error)
@@ -61,14 +56,12 @@ bool sum_backward_weights(struct op *op, const struct op_args *args, struct trai
 		{DNNL_ARG_DIFF_DST, args->output_gradient},
 		{DNNL_ARG_SCRATCHPAD, args->scratch},
 	};
-	const struct onednn_address stored[] = {{DNNL_ARG_FROM, padded},
-						{DNNL_ARG_TO, args->weight_gradient},
-						{DNNL_ARG_SCRATCHPAD, args->scratch}};
 
 	if (op->shape.relu_backward)
 		onednn_relu_backward(op, args);
 	return onednn_task_run(&own->weights, op->device, addresses, 5, error) &&
-	       (!unpad || onednn_task_run(&own->unpad, op->device, stored, 3, error));
+	       (!unpad || onednn_task_move(&own->unpad, op->device, padded, args->weight_gradient,
+					   args->scratch, error));
 }
 
 static bool sum_backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -90,16 +83,13 @@ static bool reorder_once(struct op *op, const onednn_layout *from, const void *f
 			 const onednn_layout *to, void *to_at, struct train_error *error)
 {
 	CLEANUP(onednn_task_free) struct onednn_task task;
-	struct onednn_address addresses[] = {
-		{DNNL_ARG_FROM, from_at}, {DNNL_ARG_TO, to_at}, {DNNL_ARG_SCRATCHPAD, NULL}};
 	void *scratch;
 	bool done;
 
 	if (!onednn_task_reorder(&task, op->device, from, to, error))
 		return false;
 	scratch = cpu_allocate(op->device, task.scratch, "a reorder", error);
-	addresses[2].at = scratch;
-	done = scratch && onednn_task_run(&task, op->device, addresses, 3, error);
+	done = scratch && onednn_task_move(&task, op->device, from_at, to_at, scratch, error);
 	cpu_release(op->device, scratch);
 	return done;
 }

@@ -67,6 +67,9 @@ size_t onednn_room(size_t *scratch, size_t bytes);
 /* Arguments that the task does not have are ignored. */
 bool onednn_task_run(struct onednn_task *task, struct device *device,
 		     const struct onednn_address *addresses, int count, struct train_error *error);
+/* A reorder. */
+bool onednn_task_move(struct onednn_task *task, struct device *device, const void *from,
+		      const void *to, const void *scratch, struct train_error *error);
 void onednn_task_free(struct onednn_task *task);
 /* The layout of an argument. It lives as long as the task. */
 const onednn_layout *onednn_task_layout(const struct onednn_task *task, int arg);
@@ -76,6 +79,8 @@ enum onednn_half onednn_half_here(void);
 /* Fails if operations cannot have this type. */
 bool onednn_type_here(struct device *device, enum value_type type, struct train_error *error);
 dnnl_data_type_t onednn_type(enum value_type type);
+/* With 4 dimensions in this order. */
+onednn_layout *onednn_layout_of(const struct layout *layout, dnnl_format_tag_t tag);
 /* Row-major with this many dimensions: 4, or 2 for features. */
 onednn_layout *onednn_host_layout(const struct layout *layout, int dims);
 /* Sets the model's view of a layout; order is NULL for host order. */

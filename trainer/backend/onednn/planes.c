@@ -11,12 +11,10 @@ enum { KNOWN = sizeof(known) / sizeof(*known) };
 
 static void set(struct onednn_planes *planes, const struct layout *l, size_t which)
 {
-	dnnl_dims_t sizes = {l->batch, l->channels, l->height, l->width};
-
 	*planes = (struct onednn_planes){
 		.tag = known[which].tag,
 		.inner = known[which].inner ? known[which].inner : l->channels,
-		.order = onednn_layout_new(4, sizes, onednn_type(l->type), known[which].tag),
+		.order = onednn_layout_of(l, known[which].tag),
 	};
 	planes->groups = (l->channels + planes->inner - 1) / planes->inner;
 }

@@ -155,6 +155,15 @@ bool onednn_task_run(struct onednn_task *task, struct device *device,
 	return status == dnnl_success || onednn_failed(device, "a run", status, error);
 }
 
+bool onednn_task_move(struct onednn_task *task, struct device *device, const void *from,
+		      const void *to, const void *scratch, struct train_error *error)
+{
+	const struct onednn_address addresses[] = {
+		{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratch}};
+
+	return onednn_task_run(task, device, addresses, 3, error);
+}
+
 void onednn_task_free(struct onednn_task *task)
 {
 	for (int i = 0; i < task->count; i++)
@@ -186,14 +195,19 @@ dnnl_data_type_t onednn_type(enum value_type type)
 	return dnnl_data_type_undef;
 }
 
-onednn_layout *onednn_host_layout(const struct layout *l, int dims)
+onednn_layout *onednn_layout_of(const struct layout *l, dnnl_format_tag_t tag)
 {
 	dnnl_dims_t sizes = {l->batch, l->channels, l->height, l->width};
 
-	if (dims == 2)
-		sizes[1] = l->channels * l->height * l->width;
-	return onednn_layout_new(dims, sizes, onednn_type(l->type),
-				 dims == 2 ? dnnl_ab : dnnl_abcd);
+	return onednn_layout_new(4, sizes, onednn_type(l->type), tag);
+}
+
+onednn_layout *onednn_host_layout(const struct layout *l, int dims)
+{
+	dnnl_dims_t features = {l->batch, l->channels * l->height * l->width};
+
+	return dims == 2 ? onednn_layout_new(2, features, onednn_type(l->type), dnnl_ab)
+			 : onednn_layout_of(l, dnnl_abcd);
 }
 
 void onednn_layout_out(struct layout *layout, const onednn_layout *order)

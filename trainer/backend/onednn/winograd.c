@@ -108,13 +108,6 @@ static void winograd_free(struct op *op)
 	onednn_layout_free(own->output);
 }
 
-static onednn_layout *blocked(const struct layout *l)
-{
-	dnnl_dims_t sizes = {l->batch, l->channels, l->height, l->width};
-
-	return onednn_layout_new(4, sizes, dnnl_f32, dnnl_aBcd8b);
-}
-
 static void plan_layouts(struct winograd_op *own, const struct op_shape *shape)
 {
 	struct op_info *info = &own->base.info;
@@ -123,8 +116,8 @@ static void plan_layouts(struct winograd_op *own, const struct op_shape *shape)
 	info->output =
 		layout_host(in->type, in->batch, shape->out, op_output_size(in->height, shape),
 			    op_output_size(in->width, shape));
-	own->input = blocked(&info->input);
-	own->output = blocked(&info->output);
+	own->input = onednn_layout_of(&info->input, dnnl_aBcd8b);
+	own->output = onednn_layout_of(&info->output, dnnl_aBcd8b);
 	onednn_layout_out(&info->input, own->input);
 	onednn_layout_out(&info->output, own->output);
 }

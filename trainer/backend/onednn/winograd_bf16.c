@@ -50,8 +50,7 @@ static bool winograd_backward_data(struct op *op, const struct op_args *args,
 
 static bool is_blocked(const struct layout *l, const onednn_layout *order)
 {
-	dnnl_dims_t sizes = {l->batch, l->channels, l->height, l->width};
-	ONEDNN_LAYOUT *blocked = onednn_layout_new(4, sizes, dnnl_bf16, dnnl_aBcd16b);
+	ONEDNN_LAYOUT *blocked = onednn_layout_of(l, dnnl_aBcd16b);
 
 	return l->channels % CHANNELS == 0 && dnnl_memory_desc_equal(blocked, order);
 }

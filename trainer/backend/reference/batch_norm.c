@@ -10,11 +10,6 @@ struct channel {
 	double count;          /* of their values, of all ranks */
 };
 
-static int64_t places_of(const struct op *op)
-{
-	return op->info.input.height * op->info.input.width;
-}
-
 static int64_t index_of(const struct op *op, int64_t n, int64_t channel, int64_t place)
 {
 	return (n * op->info.input.channels + channel) * places_of(op) + place;

@@ -82,11 +82,6 @@ bool reference_op_max_pool(struct op **op, struct device *device, const struct o
 
 /* --- global average pooling ------------------------------------------------------------------ */
 
-static int64_t places_of(const struct op *op)
-{
-	return op->info.input.height * op->info.input.width;
-}
-
 static bool mean_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	enum value_type type = op->info.input.type;
