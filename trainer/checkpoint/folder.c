@@ -110,12 +110,10 @@ static bool try(struct safetensors **ret, const struct checkpoint_folder *folder
 	return error->status != TRAIN_FAILED;
 }
 
-/* The steps in a folder; none if it does not exist. */
+/* The steps in a folder; if it does not exist *steps and *count stay as they are. */
 static bool list(struct checkpoint_folder *in, int64_t **steps, size_t *count, const char *folder,
 		 struct train_error *error)
 {
-	*steps = NULL;
-	*count = 0;
 	if (!folder_open(in, folder))
 		return errno == ENOENT || train_fail(error, TRAIN_BAD_INPUT,
 						     "%s: cannot open: %s; name another folder",
@@ -130,7 +128,7 @@ bool checkpoint_none(const char *folder, struct train_error *error)
 	FOLDER in = {.fd = -1};
 	char name[CHECKPOINT_NAME];
 	CLEANUP_FREE int64_t *steps = NULL;
-	size_t count;
+	size_t count = 0;
 
 	if (!list(&in, &steps, &count, folder, error))
 		return false;
@@ -149,7 +147,7 @@ bool checkpoint_newest(struct safetensors **ret, const char *folder,
 	FOLDER in = {.fd = -1};
 	struct safetensors *file = NULL;
 	CLEANUP_FREE int64_t *steps = NULL;
-	size_t count;
+	size_t count = 0;
 	bool good = list(&in, &steps, &count, folder, error);
 
 	for (size_t i = 0; good && !file && i < count; i++) {

@@ -248,10 +248,8 @@ static bool system_failed(const char *path, struct train_error *error)
 static bool read_all(int fd, char *bytes, size_t size, const char *path, struct train_error *error)
 {
 	while (size) {
-		ssize_t n = read(fd, bytes, size);
+		ssize_t n = UNINTERRUPTED(read(fd, bytes, size));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return system_failed(path, error);
 		if (n == 0)

@@ -10,10 +10,9 @@
 
 static bool port_of(const char *text, int *port, struct train_error *error)
 {
-	char *end;
-	long number = strtol(text, &end, 10);
+	int64_t number = span_number(span_of(text), 65535);
 
-	if (text[0] < '0' || text[0] > '9' || *end || number < 1 || number > 65535)
+	if (number < 1)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "MASTER_PORT: '%.40s' is not a port, 1 to 65535: set it to the "
 				  "same free port for all ranks",

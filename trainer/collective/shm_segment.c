@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "collective/shm_segment.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "closing.h"
 
 enum { LINGER_MS = 2000 };
 
@@ -247,7 +248,7 @@ static void remove_leftover(const char *name)
 /* Segments of runs with other names that were killed before all ranks had joined. */
 static void sweep(const struct rendezvous *rendezvous)
 {
-	DIR *folder = opendir("/dev/shm");
+	CLEANUP_FOLDER DIR *folder = opendir("/dev/shm");
 	char name[sizeof(rendezvous->name) + 1];
 	int prefix = snprintf(name, sizeof(name), "gpumap-train-%u-", (unsigned)geteuid());
 
@@ -259,8 +260,6 @@ static void sweep(const struct rendezvous *rendezvous)
 			 entry->d_name + prefix);
 		remove_leftover(name);
 	}
-	if (folder)
-		closedir(folder);
 }
 
 bool shm_segment_open(struct rendezvous *rendezvous, struct train_error *error)

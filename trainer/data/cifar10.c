@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base.h"
+
 enum { MAX_FILES = 5 };
 
 /* A message has room for this much of a path; its end names the file. */
@@ -88,10 +90,8 @@ static bool read_bytes(const struct file *file, uint8_t *to, struct train_error 
 	int64_t done = 0;
 
 	while (done < file->size) {
-		ssize_t n = read(file->fd, to + done, (size_t)(file->size - done));
+		ssize_t n = UNINTERRUPTED(read(file->fd, to + done, (size_t)(file->size - done)));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return train_fail(error, TRAIN_FAILED,
 					  "%s: record %lld cannot be read: %s; check the disk, or "

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "text.h"
 #include "write_all.h"
 
 bool output_failed(const char *name, const char *what, struct train_error *error)
@@ -55,12 +56,11 @@ void atomic_stream_drop(struct atomic_stream *stream)
 bool atomic_stream_open(struct atomic_stream *ret, const char *name, struct train_error *error)
 {
 	struct atomic_stream stream = {.name = name, .file = {.folder = -1, .fd = -1}};
-	size_t length = strlen(name);
 	bool plain = true;
 
-	if (length == 0 || name[length - 1] == '/')
+	if (!*file_name(name))
 		return train_fail(error, TRAIN_BAD_INPUT, "%s: not the name of a file; name one",
-				  length ? name : "''");
+				  *name ? name : "''");
 	stream.path = target_of(name, &plain);
 	if (stream.path && !plain)
 		stream.file.fd = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -77,13 +77,12 @@ bool atomic_stream_open(struct atomic_stream *ret, const char *name, struct trai
 
 bool atomic_stream_close(struct atomic_stream *stream, struct train_error *error)
 {
-	const char *slash = strrchr(stream->path, '/');
 	bool good = fflush(stream->stream) == 0 && !ferror(stream->stream);
 
 	if (!good)
 		output_failed(stream->name, "write", error);
 	else if (stream->file.temporary[0] &&
-		 !atomic_publish(&stream->file, slash ? slash + 1 : stream->path))
+		 !atomic_publish(&stream->file, file_name(stream->path)))
 		good = output_failed(stream->name, stream->file.failed, error);
 	atomic_stream_drop(stream);
 	return good;

@@ -85,9 +85,7 @@ struct argument {
 /* A word that is not an option; `before` is the option before it. */
 static bool unexpected(const char *word, const char *before, struct train_error *error)
 {
-	const char *end = strrchr(word, '.');
-
-	if (end && strcmp(end, ".py") == 0)
+	if (text_ends(word, ".py"))
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "unexpected argument: '%.64s'; gpumap-train trains models of its "
 				  "own: gpumap run %.64s starts a program",

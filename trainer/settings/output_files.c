@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "text.h"
+
 enum { MAX_TARGETS = 5, PATH = 4096 };
 
 struct targets {
@@ -25,11 +27,11 @@ static void add(struct targets *targets, enum row_id row, const char *path, cons
 /* For a file that does not exist yet: its folder, and the start of its name. */
 static bool find_folder(const char *path, struct stat *folder, const char **name)
 {
-	const char *slash = strrchr(path, '/');
 	char text[PATH];
 
-	*name = slash ? slash + 1 : path;
-	snprintf(text, sizeof(text), "%.*s", slash ? (int)(*name - path) : 1, slash ? path : ".");
+	*name = file_name(path);
+	snprintf(text, sizeof(text), "%.*s", *name > path ? (int)(*name - path) : 1,
+		 *name > path ? path : ".");
 	return stat(text, folder) == 0;
 }
 

@@ -99,7 +99,7 @@ static bool read_number(const char *text, double *ret)
 	return !*end && isfinite(*ret);
 }
 
-static bool read_integer(const char *text, uint64_t max, uint64_t *ret)
+static bool read_seed(const char *text, uint64_t *ret)
 {
 	char *end;
 
@@ -107,16 +107,15 @@ static bool read_integer(const char *text, uint64_t max, uint64_t *ret)
 		return false;
 	errno = 0;
 	*ret = strtoull(text, &end, 10);
-	return errno == 0 && !*end && *ret <= max;
+	return errno == 0 && !*end;
 }
 
 /* False, with what to write instead: the text is no such number. */
 static bool read_any_number(const struct row *row, void *member, const char *text,
 			    struct quoted *fix)
 {
-	uint64_t integer = 0;
 	double number = 0;
-	int64_t time;
+	int64_t whole;
 	bool good;
 
 	switch (row->kind) {
@@ -128,23 +127,23 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 		return good;
 	case ROW_SEED:
 		format_text(fix, "write a number from 0 to %" PRIu64, UINT64_MAX);
-		return read_integer(text, UINT64_MAX, member);
+		return read_seed(text, member);
 	case ROW_TIME:
 		format_text(fix, "write 10 (seconds), 500ms, 2m or 1h, at most 480h%s",
 			    row->least > 0 ? "" : ", or 0 for no limit");
-		time = span_milliseconds(span_of(text));
-		good = (double)time >= row->least && (double)time <= row->max;
+		whole = span_milliseconds(span_of(text));
+		good = (double)whole >= row->least && (double)whole <= row->max;
 		if (good)
-			*(int64_t *)member = time;
+			*(int64_t *)member = whole;
 		return good;
 	default:
 		format_text(fix, "write a whole number from %.0f to %.0f", row->least, row->max);
-		good = read_integer(text, (uint64_t)row->max, &integer) &&
-		       integer >= (uint64_t)row->least;
+		whole = span_number(span_of(text), (int64_t)row->max);
+		good = whole >= (int64_t)row->least;
 		if (good && row->kind == ROW_INT)
-			*(int *)member = (int)integer;
+			*(int *)member = (int)whole;
 		else if (good)
-			*(int64_t *)member = (int64_t)integer;
+			*(int64_t *)member = whole;
 		return good;
 	}
 }
