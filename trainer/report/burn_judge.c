@@ -167,8 +167,7 @@ static void add_row(struct table *table, const struct burn_device *d, bool hosts
 	char number[NUMBER_TEXT], reasons[BURN_REASONS];
 
 	table_row(table);
-	if (hosts)
-		table_set(table, 0, "%.64s", d->host);
+	table_set(table, 0, "%.64s", hosts ? d->host : "");
 	table_set(table, 1, "%d", d->physical);
 	if (d->checks > 0)
 		table_set(table, 2, "%s", number_decimals(number, d->rate, 1));

@@ -162,12 +162,12 @@ static void show(struct progress *progress, bool last)
 	}
 }
 
-/* The line that is kept of an epoch. */
-static void finish_epoch(struct progress *progress, const struct evaluation_metrics *evaluation)
+/* The line that is kept of an epoch, with its test; NULL: there was none. */
+static void finish_epoch(struct progress *progress, const char *test)
 {
 	const struct tally *tally = &progress->tally;
 	struct progress_state state = state_of(progress, (double)tally->samples / tally->seconds);
-	char line[LINE], slowest[SLOWEST], loss[NUMBER_TEXT];
+	char line[LINE], slowest[SLOWEST];
 	int room = progress->style == PROGRESS_BAR ? columns() : LINE;
 
 	progress->pending = false;
@@ -176,9 +176,8 @@ static void finish_epoch(struct progress *progress, const struct evaluation_metr
 		state.places = 0;
 	}
 	progress_line(line, PROGRESS_WIDEST, false, &state);
-	if (evaluation)
-		text_append(line, LINE, "  test loss %s  acc %.1f %%",
-			    number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
+	if (test)
+		text_append(line, LINE, "  %s", test);
 	if (progress->seconds <= 0)
 		text_append(line, LINE, "  %.1f s", tally->seconds);
 	if (tally->skipped)
@@ -221,25 +220,19 @@ static void note(struct progress *progress, const char *text)
 		put_bar(progress, progress->bar, print_state(progress, progress->bar, columns()));
 }
 
-static void evaluated(struct progress *progress, const struct evaluation_metrics *evaluation)
-{
-	char line[LINE], loss[NUMBER_TEXT];
-
-	if (progress->pending && progress->epoch == evaluation->epoch) {
-		finish_epoch(progress, evaluation);
-		return;
-	}
-	snprintf(line, sizeof(line), "test loss %s  acc %.1f %%",
-		 number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
-	note(progress, line);
-}
-
 void progress_evaluation(struct progress *progress, const struct evaluation_metrics *evaluation)
 {
+	char test[LINE], loss[NUMBER_TEXT];
+
 	if (progress->style == PROGRESS_NONE)
 		return;
+	snprintf(test, sizeof(test), "test loss %s  acc %.1f %%",
+		 number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
 	pthread_mutex_lock(&mutex);
-	evaluated(progress, evaluation);
+	if (progress->pending && progress->epoch == evaluation->epoch)
+		finish_epoch(progress, test);
+	else
+		note(progress, test);
 	pthread_mutex_unlock(&mutex);
 }
 

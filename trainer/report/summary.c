@@ -53,8 +53,7 @@ void summary_places(FILE *out, const struct summary_device *devices, int count)
 		table_set(&table, 1, "%d", device->local_rank);
 		table_set(&table, 2, "cuda:%d", device->logical);
 		table_set(&table, 3, "%d", device->physical);
-		if (hosts)
-			table_set(&table, 4, "%.64s", device->host);
+		table_set(&table, 4, "%.64s", hosts ? device->host : "");
 		role_text(role, device);
 		table_set(&table, 5, "%s", role);
 		table_set(&table, 6, "%.96s", device->name);
@@ -97,8 +96,7 @@ static void add_memory_row(struct table *table, const struct summary_device *dev
 		rank = devices[k].rank;
 	}
 	table_row(table);
-	if (hosts)
-		table_set(table, 0, "%.64s", devices[i].host);
+	table_set(table, 0, "%.64s", hosts ? devices[i].host : "");
 	table_set(table, 1, "%d", devices[i].physical);
 	table_set(table, 2, "%s", ranks);
 	role_text(role, &devices[i]);
@@ -199,8 +197,7 @@ void summary_times(FILE *out, const struct summary_rank *ranks, int count)
 		table_row(&table);
 		table_set(&table, 0, "%d", rank->rank);
 		table_set(&table, 1, "%d", rank->physical);
-		if (hosts)
-			table_set(&table, 2, "%.64s", rank->host);
+		table_set(&table, 2, "%.64s", hosts ? rank->host : "");
 		table_set(&table, 3, "%lld", (long long)rank->steps);
 		set_per_step(&table, 4, rank->own_seconds, rank->timed);
 		set_per_step(&table, 5, rank->waited_seconds, rank->timed);
