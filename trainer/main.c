@@ -68,21 +68,17 @@ static bool train(struct ranks *ranks, const struct command_line *command,
 		  struct train_error *error)
 {
 	struct threads *threads;
-	bool done;
+	bool opened = training_open(&ranks->training, command, error);
+	bool done = opened && threads_open(&threads, ranks->training.place.ranks, error);
 
-	if (!training_open(&ranks->training, command, error)) {
-		if (ranks->training.first.status != TRAIN_OK)
-			*error = ranks->training.first;
-		return false;
-	}
-	done = threads_open(&threads, ranks->training.place.ranks, error);
 	if (done) {
 		done = threads_run(threads, rank_work, NULL, ranks, error);
 		threads_close(threads);
 	}
 	if (ranks->training.first.status != TRAIN_OK)
 		*error = ranks->training.first;
-	training_close(&ranks->training);
+	if (opened)
+		training_close(&ranks->training);
 	return done;
 }
 

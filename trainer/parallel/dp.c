@@ -378,7 +378,6 @@ static bool take_parameters(struct dp *d, int index, struct train_error *error)
 static bool update_on(void *argument, int index, struct train_error *error)
 {
 	struct dp *d = argument;
-
 	struct replica *r = &d->replicas[index];
 
 	if (r != d->master)

@@ -67,13 +67,6 @@ bool rank_has_streams(const struct parallel *p)
 	return p->device[0]->backend->mark;
 }
 
-static int64_t device_mark(void *argument)
-{
-	struct device *device = argument;
-
-	return device->backend->mark(device);
-}
-
 static int64_t sums_mark(void *argument)
 {
 	struct communicator *comm = argument;
@@ -84,9 +77,7 @@ static int64_t sums_mark(void *argument)
 /* The replica's own time line is settled last, as this forgets the marks. */
 static int64_t device_ns(void *argument, int64_t mark)
 {
-	struct device *device = argument;
-
-	return mark ? device->backend->mark_ns(device, mark) : 0;
+	return mark ? replica_mark_ns(argument, mark) : 0;
 }
 
 static int64_t sums_ns(void *argument, int64_t mark)
@@ -101,7 +92,7 @@ void rank_clock(struct parallel *p, struct timeline *timeline, bool sums)
 	timeline_clock(timeline,
 		       sums && p->comm->calls->mark
 			       ? &(struct timeline_clock){sums_mark, sums_ns, p->comm}
-			       : &(struct timeline_clock){device_mark, device_ns, p->device[0]});
+			       : &(struct timeline_clock){replica_mark, device_ns, p->device[0]});
 }
 
 static int64_t add_times(int64_t a, int64_t b)

@@ -276,18 +276,18 @@ bool replica_fill(struct replica *r, int slot, int64_t pass, bool test, struct t
 	return true;
 }
 
-static int64_t mark(void *argument)
+int64_t replica_mark(void *argument)
 {
 	struct device *device = argument;
 
 	return device->backend->mark(device);
 }
 
-static int64_t mark_ns(void *argument, int64_t at)
+int64_t replica_mark_ns(void *argument, int64_t mark)
 {
 	struct device *device = argument;
 
-	return device->backend->mark_ns(device, at);
+	return device->backend->mark_ns(device, mark);
 }
 
 static void traced(void *argument, const char *layer, const char *what)
@@ -306,7 +306,8 @@ void replica_trace(struct replica *r, struct timeline *timeline)
 
 	r->timeline = timeline;
 	if (backend->mark)
-		timeline_clock(timeline, &(struct timeline_clock){mark, mark_ns, r->device});
+		timeline_clock(timeline,
+			       &(struct timeline_clock){replica_mark, replica_mark_ns, r->device});
 	model_trace(r->model, timeline ? traced : NULL, r);
 }
 

@@ -68,6 +68,9 @@ static inline struct step_results *replica_results(const struct replica *replica
 bool replica_open(struct replica *replica, const struct parallel_options *options,
 		  const struct replica_options *how, struct train_error *error);
 void replica_close(struct replica *replica);
+/* Of the clock of a time line, whose argument is the device. */
+int64_t replica_mark(void *device);
+int64_t replica_mark_ns(void *device, int64_t mark);
 /* Records its operations in a time line, from now on. */
 void replica_trace(struct replica *replica, struct timeline *timeline);
 

@@ -108,17 +108,6 @@ static void go_on(struct run *r, const struct checkpoint_progress *p)
 	}
 }
 
-static bool agree(struct run *r, struct beginning *b, struct train_error *error)
-{
-	CLEANUP_FREE struct beginning *all =
-		gather_all(r->comm, b, sizeof(*b), "where training begins", error);
-
-	if (!all)
-		return false;
-	*b = all[0];
-	return true;
-}
-
 static bool find_beginning(struct host_state *s, struct run *r, struct beginning *b,
 			   struct train_error *error)
 {
@@ -135,19 +124,21 @@ static bool find_beginning(struct host_state *s, struct run *r, struct beginning
 
 bool run_begin(struct run *r, struct train_error *error)
 {
-	struct beginning b = {.resumed = false};
+	struct beginning mine = {.resumed = false};
 	CLEANUP(host_state_close) struct host_state s;
+	CLEANUP_FREE struct beginning *first = NULL;
 
 	host_state_open(&s, r);
 	if (r->rank == 0)
-		find_beginning(&s, r, &b, &b.error);
-	if (!agree(r, &b, error))
+		find_beginning(&s, r, &mine, &mine.error);
+	first = gather_all(r->comm, &mine, sizeof(mine), "where training begins", error);
+	if (!first)
 		return false;
-	if (b.error.status != TRAIN_OK)
-		return train_fail(error, b.error.status, "%s", b.error.text);
-	if (b.resumed)
-		go_on(r, &b.progress);
-	return host_state_give(&s, r, b.resumed, error);
+	if (first->error.status != TRAIN_OK)
+		return train_fail(error, first->error.status, "%s", first->error.text);
+	if (first->resumed)
+		go_on(r, &first->progress);
+	return host_state_give(&s, r, first->resumed, error);
 }
 
 /* --- the checkpoint of a run ----------------------------------------------------------------- */
