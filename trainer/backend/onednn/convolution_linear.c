@@ -90,7 +90,7 @@ static bool best_task(struct onednn_task *task, const struct sum_op *own, struct
 	return onednn_task_make(task, own->base.device, wish, args, what, error);
 }
 
-/* The same for a pass that reads weights, in the layout `first` if that can be; NULL: in any. */
+/* The same for a pass with weights in the layout `first` if that can be; NULL: in any. */
 static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
 			  struct onednn_wish *wish, const onednn_layout *first, const int *args,
 			  const char *what, struct train_error *error)
@@ -120,7 +120,7 @@ static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const stru
 	static const char what[] = "weights' gradient of this type";
 	size_t bytes = (size_t)own->base.info.weights * sizeof(float);
 	struct onednn_task *task = &own->weights;
-	struct train_error why = {.status = TRAIN_OK};
+	const onednn_layout *padded;
 
 	wish.pass = ONEDNN_BACKWARD_WEIGHTS;
 	wish.weights = w->weights_float;
@@ -131,16 +131,12 @@ static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const stru
 		return true;
 	onednn_task_free(task);
 	own->stored = own->plain;
-	wish.weights = own->plain;
-	wish.references = false;
-	if (best_task(task, own, &wish, args, what, &why))
+	if (!weighted_task(task, own, &wish, own->plain, args, what, error))
+		return false;
+	padded = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
+	if (dnnl_memory_desc_equal(padded, own->plain))
 		return true;
-	wish.weights = w->weights_float;
-	wish.references = own->references;
-	if (!only_unimplemented(&why, error) || !best_task(task, own, &wish, args, what, error) ||
-	    !onednn_task_reorder(&own->unpad, own->base.device,
-				 onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS), own->plain,
-				 error))
+	if (!onednn_task_reorder(&own->unpad, own->base.device, padded, own->plain, error))
 		return false;
 	onednn_took(own->base.device, WAY_PADDED);
 	return true;
