@@ -133,12 +133,12 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/report/timeline_json.c \
 	trainer/report/timeline_rows.c trainer/report/timeline_rows.h \
 	trainer/report/timeline_svg.c \
+	trainer/run/begin_report.c \
 	trainer/run/burn.c \
 	trainer/run/end_report.c \
 	trainer/run/host_state.c trainer/run/host_state.h \
 	trainer/run/verify_mapping.c \
 	trainer/run/loop.c \
-	trainer/run/report_lines.c \
 	trainer/run/restore.c \
 	trainer/run/resume_check.c trainer/run/resume_check.h \
 	trainer/run/run.h \

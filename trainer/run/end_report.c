@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of a run besides its losses: devices, memory, and times of ranks. */
+/* The reports of a run besides its losses: devices, memory, times of ranks, and what was saved. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "checkpoint/folder.h"
 #include "memory.h"
 #include "report/summary.h"
 #include "run/run.h"
@@ -218,4 +220,68 @@ bool run_finish(struct run *r, struct train_error *error)
 	    !(r->profiled > 0 ? report_profile(r, error) : report_not_profiled(r)))
 		return false;
 	return report_memory_and_times(r, error);
+}
+
+/* --- what was saved ------------------------------------------------------------------------ */
+
+/* One more file of the list. */
+__attribute__((format(printf, 2, 3))) static void list(int *listed, const char *format, ...)
+{
+	va_list args;
+
+	fputs((*listed)++ ? ", " : "Saved: ", stdout);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+}
+
+static void report_files(const struct run *r)
+{
+	const struct settings *s = r->settings;
+	char name[CHECKPOINT_NAME];
+	int listed = 0;
+
+	/* A stopped run reports it on stderr. */
+	if (r->saved && !r->stopped)
+		list(&listed, "%s/%s", s->checkpoint, folder_name(name, r->saved));
+	if (s->metrics)
+		list(&listed, "%s", s->metrics);
+	if (s->plot)
+		list(&listed, "%s", s->plot);
+	if (r->profiled)
+		list(&listed, "%s.svg, %s.json (time line of %lld step%s)", s->profile_to,
+		     s->profile_to, (long long)r->profiled, r->profiled == 1 ? "" : "s");
+	if (listed)
+		putchar('\n');
+	if (!s->checkpoint && !s->burn_ms && !r->stopped)
+		puts("The trained weights were not saved; --checkpoint DIR saves them");
+}
+
+static void report_stopped(const struct run *r)
+{
+	const struct settings *s = r->settings;
+	char name[CHECKPOINT_NAME];
+
+	fprintf(stderr, "gpumap-train: stopped at step %lld of %lld, ", (long long)r->step,
+		(long long)r->steps);
+	if (s->checkpoint)
+		fprintf(stderr, "saved %s/%s; continue with %s\n", s->checkpoint,
+			folder_name(name, r->saved),
+			s->resume ? "the same command" : "the same command and --resume");
+	else
+		fputs("nothing was saved; give --checkpoint DIR next time, and --resume continues "
+		      "from there\n",
+		      stderr);
+}
+
+bool run_report_saved(const struct run *r, struct train_error *error)
+{
+	report_files(r);
+	if (r->stopped && !r->settings->burn_ms)
+		report_stopped(r);
+	return (fflush(stdout) == 0 && !ferror(stdout)) ||
+	       train_fail(error, TRAIN_FAILED,
+			  "standard output cannot be written; the %s is done, and its tables are "
+			  "lost",
+			  r->settings->burn_ms ? "burn test" : "training");
 }

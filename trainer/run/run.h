@@ -103,7 +103,7 @@ bool run_report_places(struct run *run, struct train_error *error);
 /* At the end reports memory, times and the time line. */
 bool run_finish(struct run *run, struct train_error *error);
 
-/* --- report_lines.c: lines of rank 0 */
+/* --- of rank 0 */
 
 /* Reports the backend, the training run, the batch with its padding, and the checkpoint that the
  * run continues from. */
