@@ -61,9 +61,9 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/nvml_link.c \
 	libgpumap/inventory/nvml_mig.c \
 	libgpumap/inventory/nvml_usage.c \
+	libgpumap/inventory/partial.c \
 	libgpumap/inventory/probe.c \
 	libgpumap/inventory/proc.c \
-	libgpumap/inventory/partial.c \
 	libgpumap/inventory/proc_info.c \
 	libgpumap/inventory/process_describe.c \
 	libgpumap/inventory/query_csv.c \

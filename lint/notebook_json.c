@@ -23,7 +23,7 @@ static void skip_blanks(struct json *j)
 		j->at++;
 }
 
-/* Whether the sign follows, behind blanks. */
+/* Skips blanks. Whether the sign follows. */
 static bool comes(struct json *j, char c)
 {
 	skip_blanks(j);
@@ -97,7 +97,7 @@ static bool skip_value(struct json *j)
 	return !j->wrong;
 }
 
-/* *ret: a string. Another value is skipped. */
+/* *ret: a string. False: it is none, and is skipped, or it is malformed. */
 static bool take_string(struct json *j, struct span *ret)
 {
 	if (comes(j, '"'))

@@ -64,7 +64,6 @@ bool python_environ_patched(const struct python_file *f, unsigned past)
 	return false;
 }
 
-/* Such a rewrite loses nothing (rule S2). */
 bool python_environ_derived(const struct python_file *f, struct span name, unsigned first,
 			    unsigned past)
 {

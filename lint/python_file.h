@@ -455,7 +455,8 @@ bool python_gives_list(const struct observation *s);
  * the end of what they begin. */
 bool python_environ_patched(const struct python_file *f, unsigned past);
 /* Whether the expression [first, past) is derived from another launcher's variable, or from the old
- * value of `name`; for the visible list, from that alone. */
+ * value of `name`; for the visible list, from that alone. Such a rewrite loses nothing (rule S2).
+ */
 bool python_environ_derived(const struct python_file *f, struct span name, unsigned first,
 			    unsigned past);
 /* A list for another program: `at` is the name of the variable, or the text of a command. */

@@ -146,7 +146,7 @@ struct brackets {
 /* 1: the token opens a bracket, -1: it closes one. */
 static int bracket_of(const struct python_token *token)
 {
-	if (token->kind != PYTHON_SIGN || token->text.length != 1)
+	if (token->kind != PYTHON_SIGN || token->text.length != 1 || !*token->text.text)
 		return 0;
 	if (strchr("([{", *token->text.text))
 		return 1;

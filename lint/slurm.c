@@ -88,7 +88,7 @@ static void take_gpus(struct slurm *ret, struct span name, struct span value)
 	} else if (span_is(name, "gpu-bind")) {
 		take_bind(ret, value);
 	} else if (span_is(name, "ntasks-per-gpu") && !ret->bind.text) {
-		ret->bound = 1; /* as by --gpu-bind=single, which is not given */
+		ret->bound = 1; /* as by --gpu-bind=single, unless --gpu-bind is given */
 	}
 }
 

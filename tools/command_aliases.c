@@ -118,11 +118,11 @@ static bool machine(char **words)
 	       only_options(words + 1) && access(words[1], F_OK) < 0;
 }
 
-static const struct meaning {
+static const struct alias {
 	const char *words; /* the first word is one of these; NULL: any */
 	bool (*fits)(char **words);
 	const char *command; /* the words that take its place */
-} meanings[] = {
+} aliases[] = {
 	{"devices gpus gpu cards hardware count topo topology nvlink", only_options, "inventory"},
 	{"mig", options, "inventory --mig"},
 	{"version", only_options, "--version"},
@@ -161,7 +161,7 @@ static const struct meaning {
 };
 
 /* Any first word is kept: a device or an id is a value of the command. */
-static char **replace(int *argc, char **argv, const struct meaning *m)
+static char **replace(int *argc, char **argv, const struct alias *m)
 {
 	const size_t room = (size_t)*argc + MAX_WORDS;
 	char **ret = xcalloc(1, room * sizeof(*ret) + strlen(m->command) + 1);
@@ -182,16 +182,16 @@ static char **replace(int *argc, char **argv, const struct meaning *m)
 
 bool is_command_alias(const char *word)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
-		if (meanings[i].words && span_among(span_of(word), meanings[i].words))
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
+		if (aliases[i].words && span_among(span_of(word), aliases[i].words))
 			return true;
 	return false;
 }
 
 char **command_of_alias(int *argc, char **argv)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
-		const struct meaning *m = &meanings[i];
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
+		const struct alias *m = &aliases[i];
 
 		if ((!m->words || span_among(span_of(argv[1]), m->words)) && m->fits(argv + 1))
 			return replace(argc, argv, m);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* The arguments of the command that argv[1] stands for, of which there are *argc then: "inventory"
- * for "list". The caller frees them. NULL: the word has no such meaning, or there is no memory. */
+ * for "list". The caller frees them. NULL: the word is no alias, or there is no memory. */
 char **command_of_alias(int *argc, char **argv);
 
 /* Whether the word is answered with another behind it. */

@@ -2,7 +2,6 @@
 /* What a job asks for. */
 #include "lease/claim.h"
 
-#include "lease/units.h"
 #include "memory.h"
 #include "quantity.h"
 #include "report/report.h"

@@ -29,7 +29,7 @@ void wishes_free(struct wishes *wishes);
 void wishes_drop(struct wishes *wishes, size_t i, size_t gpus);
 /* One's own wish of a claim for all: what is free, but no more than `most`, and at least one. */
 void wishes_ask_for_all(struct wishes *wishes, gpumap_claim *claim, size_t gpus, size_t most);
-/* Some of them may be promised to others. False: it asks for no less. */
+/* Asks for one less, as some may be promised to others. False: it asks for no less. */
 bool wishes_ask_for_fewer(struct wishes *wishes, gpumap_claim *claim);
 
 #endif

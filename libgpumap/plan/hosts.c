@@ -208,7 +208,7 @@ EXPORT int gpumap_hosts_set_free(gpumap_hosts *hosts, size_t i, const char *list
 	return GPUMAP_OK;
 }
 
-bool slots_count(const struct known_host *host, const struct plan_settings *settings)
+bool slots_are_ranks(const struct known_host *host, const struct plan_settings *settings)
 {
 	return host->slots > 0 && settings->ranks.number == PLAN_AUTO &&
 	       settings->world_size.number == PLAN_AUTO;

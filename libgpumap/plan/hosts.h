@@ -37,7 +37,7 @@ size_t host_source(const gpumap_hosts *hosts, size_t i);
 
 struct plan_settings;
 /* Whether the hostfile's slots are the host's ranks, because the settings have no number. */
-bool slots_count(const struct known_host *host, const struct plan_settings *settings);
+bool slots_are_ranks(const struct known_host *host, const struct plan_settings *settings);
 
 /* Adds a limit of entries as gpumap writes them (rule N5): UUIDs, or numbers in PCI order. */
 int hosts_limit_to(gpumap_hosts *hosts, struct known_host *host, enum plan_limit kind,

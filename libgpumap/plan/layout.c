@@ -2,10 +2,6 @@
 /* Where the program of each local rank lands, by gpumap_resolve (rule R3). */
 #include "plan/build.h"
 
-#include <stdio.h>
-
-#include "strbuf.h"
-
 /* The program's own settings can name a GPU that the plan does not have. */
 static void report_outside(struct builder *b, const struct layout *layout, size_t l,
 			   const gpumap_entry *entry)

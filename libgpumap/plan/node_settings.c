@@ -78,7 +78,7 @@ static int make_one(struct node_settings *ret, const gpumap_profile *profile,
 	if (!settings)
 		return report_nomem(report);
 	r = node_settings_read(settings, profile, place, report);
-	if (r == GPUMAP_OK && slots_count(host, settings))
+	if (r == GPUMAP_OK && slots_are_ranks(host, settings))
 		settings->ranks.number =
 			host->slots < PLAN_MAX_RANKS ? host->slots : PLAN_MAX_RANKS;
 	ret->of[place->node] = settings;
@@ -97,7 +97,7 @@ static int settle(struct node_settings *ret, struct finder *finder, const gpumap
 			at = step(finder, at, (uintptr_t)profile_decides(profile, k, &place));
 	/* An override can leave the number to the hostfile. */
 	if (at && host->slots > 0 &&
-	    (slots_count(host, &ret->whole) || finder->varying[PKEY_PROFILE_ranks] ||
+	    (slots_are_ranks(host, &ret->whole) || finder->varying[PKEY_PROFILE_ranks] ||
 	     finder->varying[PKEY_PROFILE_world_size]))
 		at = step(finder, at, (uintptr_t)host->slots);
 	if (!at)

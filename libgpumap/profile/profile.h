@@ -173,7 +173,7 @@ const char *profile_variable(const void *profile, struct span name);
 /* Splits a command into the arguments, which are to be expanded. */
 void command_split(struct settled *settled, struct span command);
 /* If the program is FILE.py, puts `python`, or python3 for NULL, with its option before it; not for
- * "". Returns how many arguments came. */
+ * "". Returns how many were put before, which are still to be expanded. */
 size_t command_put_python(struct settled *settled, const char *python);
 /* Makes everything that follows from settings, environment and sweep. On failure nothing changes.
  */

@@ -4,7 +4,7 @@
 
 #include "text/words.h"
 
-enum { BEFORE = 2 }; /* Python and its option */
+enum { BEFORE = 2 }; /* Python, one word by its quotes, and its option */
 
 static void put_words(struct settled *s, struct span rest)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes what follows from all settings together: values with their variables, and the
- * environment of the ranks. */
+/* Computes what follows from all settings together: values with their variables, the
+ * arguments, and the environment of the ranks. */
 #include "profile/profile.h"
 
 #include "text/inifile.h"

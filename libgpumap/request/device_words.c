@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The words of a device: PyTorch's strings, of its index %l, %r, %n, modulo and local-modulo, and
- * the entries of gpus. */
+/* The words of a device: PyTorch's strings; those of its index, %l, %r, %n, modulo and
+ * local-modulo; and the entries of gpus. */
 #include "request/profile_keys.h"
 #include "request/request.h"
 #include "strbuf.h"

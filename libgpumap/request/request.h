@@ -148,13 +148,13 @@ struct rank_words {
 	int64_t local_rank, rank, node, modulo, local_modulo;
 };
 
-/* The index of the word modulo for a rank, or local-modulo for a local rank; 0: no device is
- * visible. */
-size_t rank_modulo(size_t rank, size_t visible);
 /* Appends `text` with those words replaced. A word that is not known stays, and is returned in
  * *missing (may be NULL). */
 void rank_words_expand(struct strbuf *buf, struct span text, const struct rank_words *words,
 		       const char **missing);
+/* The index of the word modulo for a rank, or local-modulo for a local rank; 0: no device is
+ * visible. */
+size_t rank_modulo(size_t rank, size_t visible);
 
 /* A device as PyTorch writes it. */
 struct device_choice {

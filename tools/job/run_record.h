@@ -42,6 +42,8 @@ bool record_print(const struct record *record, gpumap_report *report);
 /* The word of a cause in a record: "done". */
 const char *record_cause(enum launch_cause cause);
 
+/* --- run_failure.c ---------------------------------------------------------------------- */
+
 /* On a host without GPUs a program that needs those of a synthetic machine fails, and its own
  * message does not tell why: the report gets it. GPUMAP_ENOMEM. */
 int run_explain_failure(const struct run *run, const struct launch_result *result,

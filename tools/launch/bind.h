@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Binds a rank to cores and memory: from a plan's lists to system calls. */
+/* The cores and the memory of a rank: from a plan's lists to those of the kernel. */
 #ifndef GM_BIND_H
 #define GM_BIND_H
 

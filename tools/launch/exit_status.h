@@ -15,7 +15,8 @@ enum {
 
 /* The status if a program cannot be executed, by errno. */
 int status_of_error(int error);
-/* The status after gpumap_lease_take() failed with `code`. */
+/* The status after gpumap_lease_take() failed with `code`: STATUS_TIME_LIMIT if it waited in vain,
+ * else STATUS_OWN_FAILURE. */
 int status_of_lease(int code, const gpumap_report *report);
 
 #endif

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "closing.h"
-#include "leave_caller.h"
 #include "process_stat.h"
 #include "process_state.h"
 #include "strbuf.h"

@@ -25,4 +25,10 @@ void rank_shown_begin(struct rank_shown *ret, const struct launch *launch, const
 /* The rank has ended: another process may get its number. */
 void rank_shown_ended(const struct rank_shown *shown, size_t index);
 
+/* Sets the name and the command line that ps(1) shows for this process: "NAME of PID", where PID is
+ * the process that it is there for; as far as the command line that it had is long enough, "NAME
+ * PID" or "NAME" otherwise. With those of that process, `pkill -f train.py` would also hit it. The
+ * strings of main's argv are gone then. */
+void process_title(const char *name, pid_t pid);
+
 #endif

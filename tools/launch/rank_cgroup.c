@@ -19,6 +19,7 @@
 
 #include "closing.h"
 #include "readfile.h"
+#include "guard_command_line.h"
 #include "leave_caller.h"
 #include "process_state.h"
 

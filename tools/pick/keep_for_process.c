@@ -18,6 +18,7 @@
 
 #include "closing.h"
 #include "container.h"
+#include "launch/guard_command_line.h"
 #include "launch/leave_caller.h"
 #include "lease/revoke.h"
 #include "pick/find_shell.h"

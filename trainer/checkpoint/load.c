@@ -164,9 +164,9 @@ static bool find_all(struct loading *l)
 static void copy_all(const struct loading *l)
 {
 	for (size_t i = 0; i < l->wanted->count; i++)
-		if (l->wanted->data[i] && l->found[i] && safetensors_counted(l->found[i]) > 0)
+		if (l->wanted->data[i] && l->found[i] && safetensors_size(l->found[i]) > 0)
 			memcpy(l->wanted->data[i], l->found[i]->data,
-			       safetensors_counted(l->found[i]));
+			       safetensors_size(l->found[i]));
 }
 
 static bool load(const struct checkpoint *into, bool optimizer, const struct safetensors *file,

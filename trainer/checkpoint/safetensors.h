@@ -77,8 +77,8 @@ const char *safetensors_dtype_name(enum safetensors_dtype dtype);
 
 /* The bytes of its elements. False: too many to count. */
 bool safetensors_bytes(size_t *bytes, const struct safetensors_tensor *tensor);
-/* The same where they were counted before. */
-static inline size_t safetensors_counted(const struct safetensors_tensor *tensor)
+/* The same of a tensor whose bytes were counted before; 0 otherwise. */
+static inline size_t safetensors_size(const struct safetensors_tensor *tensor)
 {
 	size_t bytes = 0;
 

@@ -122,7 +122,7 @@ static bool read_tensors(const struct reader *r)
 
 static const char *end_of(const struct safetensors_tensor *tensor)
 {
-	return (const char *)tensor->data + safetensors_counted(tensor);
+	return (const char *)tensor->data + safetensors_size(tensor);
 }
 
 static int by_place(const void *a, const void *b)

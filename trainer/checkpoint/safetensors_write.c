@@ -132,7 +132,7 @@ static void set_checksum(struct writer *w)
 	crc32_begin(&crc);
 	crc32_add(&crc, w->header, w->header_size);
 	for (size_t i = 0; i < w->count; i++)
-		crc32_add(&crc, w->order[i]->data, safetensors_counted(w->order[i]));
+		crc32_add(&crc, w->order[i]->data, safetensors_size(w->order[i]));
 	snprintf(digits, sizeof(digits), "%08x", crc.value);
 	memcpy(w->header + SAFETENSORS_CRC32, digits, SAFETENSORS_DIGITS);
 }
@@ -170,7 +170,7 @@ bool safetensors_write(int fd, const char *path, const struct safetensors_tensor
 	if (!write_part(&w, w.header, w.header_size))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (!write_part(&w, w.order[i]->data, safetensors_counted(w.order[i])))
+		if (!write_part(&w, w.order[i]->data, safetensors_size(w.order[i])))
 			return false;
 	return true;
 }

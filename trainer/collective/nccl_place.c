@@ -3,7 +3,6 @@
 #include "collective/nccl.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"

@@ -28,6 +28,7 @@ enum layer_kind {
 	LAYER_BATCH_NORM, /* BatchNorm2d with its defaults: eps 1e-5, momentum 0.1 */
 	LAYER_LINEAR,
 	LAYER_ADD, /* of two inputs of one shape */
+	LAYER_KINDS
 };
 
 struct layer {

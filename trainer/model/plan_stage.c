@@ -92,20 +92,23 @@ static bool plan_op(struct op **op, struct model *m, int index, const struct op_
 {
 	enum layer_kind kind = m->spec->layers[index].kind;
 	const struct backend *backend = m->device->backend;
-	op_make *const make[] = {
-		[LAYER_CONVOLUTION] = backend->convolution,
-		[LAYER_MAX_POOL] = backend->max_pool,
-		[LAYER_MEAN_POOL] = backend->mean_pool,
-		[LAYER_BATCH_NORM] = backend->batch_norm,
-		[LAYER_LINEAR] = backend->linear,
-		[LAYER_ADD] = backend->addition,
+	const struct {
+		op_make *make;
+		const char *name;
+	} ops[LAYER_KINDS] = {
+		[LAYER_CONVOLUTION] = {backend->convolution, "convolution"},
+		[LAYER_MAX_POOL] = {backend->max_pool, "max pooling"},
+		[LAYER_MEAN_POOL] = {backend->mean_pool, "average pooling"},
+		[LAYER_BATCH_NORM] = {backend->batch_norm, "batch normalization"},
+		[LAYER_LINEAR] = {backend->linear, "linear layer"},
+		[LAYER_ADD] = {backend->addition, "addition"},
 	};
 
-	if (make[kind])
-		return make[kind](op, m->device, shape, error);
-	return train_fail(error, TRAIN_NO_BACKEND,
-			  "backend %s has no %s; use --backend onednn or reference", backend->name,
-			  kind == LAYER_MEAN_POOL ? "average pooling" : "batch normalization");
+	return ops[kind].make
+		       ? ops[kind].make(op, m->device, shape, error)
+		       : train_fail(error, TRAIN_NO_BACKEND,
+				    "backend %s has no %s; use --backend onednn or reference",
+				    backend->name, ops[kind].name);
 }
 
 /* Puts the layer's name before an error of planning it. */

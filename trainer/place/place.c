@@ -44,8 +44,8 @@ static bool find_rank(struct place *place, const struct command_line *command,
 		known(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_RANK), 0);
 	place->local_world = known(gpumap_request_identity_int(request, GPUMAP_IDENTITY_LOCAL_SIZE),
 				   nodes == 1 || place->world == 1 ? place->world : 0);
-	return place->world == 1 ||
-	       settings_settle_world(settings, place->rank, place->world, launcher, error);
+	return place->world <= 1 ||
+	       settings_fit_world(settings, place->rank, place->world, launcher, error);
 }
 
 /* Ranks of other machines cannot reach the memory of this one. */

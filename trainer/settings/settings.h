@@ -98,7 +98,7 @@ bool settings_read(struct command_line *ret, int argc, char **argv, const char *
 		   struct train_error *error);
 void settings_free(struct command_line *command);
 /* Refuses the modes of one process in a world of several ranks. */
-bool settings_settle_world(const struct settings *s, int rank, int world, const char *launcher,
-			   struct train_error *error);
+bool settings_fit_world(const struct settings *s, int rank, int world, const char *launcher,
+			struct train_error *error);
 
 #endif

@@ -146,8 +146,8 @@ bool settings_settle(const struct arguments_raw *raw, struct settings *s, struct
 	       settle_optimizer(raw, s, error) && targets_differ(raw, s, error);
 }
 
-bool settings_settle_world(const struct settings *s, int rank, int world, const char *launcher,
-			   struct train_error *error)
+bool settings_fit_world(const struct settings *s, int rank, int world, const char *launcher,
+			struct train_error *error)
 {
 	return s->mode >= MODE_DDP ||
 	       train_fail(error, TRAIN_BAD_INPUT,

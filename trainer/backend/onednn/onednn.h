@@ -67,9 +67,9 @@ size_t onednn_room(size_t *scratch, size_t bytes);
 /* Arguments that the task does not have are ignored. */
 bool onednn_task_run(struct onednn_task *task, struct device *device,
 		     const struct onednn_address *addresses, int count, struct train_error *error);
-/* A reorder. */
-bool onednn_task_move(struct onednn_task *task, struct device *device, const void *from,
-		      const void *to, const void *scratch, struct train_error *error);
+/* Runs a task of onednn_task_reorder(), which writes `to`. */
+bool onednn_task_move(struct onednn_task *task, struct device *device, const void *from, void *to,
+		      const void *scratch, struct train_error *error);
 void onednn_task_free(struct onednn_task *task);
 /* The layout of an argument. It lives as long as the task. */
 const onednn_layout *onednn_task_layout(const struct onednn_task *task, int arg);

@@ -155,8 +155,8 @@ bool onednn_task_run(struct onednn_task *task, struct device *device,
 	return status == dnnl_success || onednn_failed(device, "a run", status, error);
 }
 
-bool onednn_task_move(struct onednn_task *task, struct device *device, const void *from,
-		      const void *to, const void *scratch, struct train_error *error)
+bool onednn_task_move(struct onednn_task *task, struct device *device, const void *from, void *to,
+		      const void *scratch, struct train_error *error)
 {
 	const struct onednn_address addresses[] = {
 		{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, scratch}};
