@@ -175,6 +175,8 @@ void command_split(struct settled *settled, struct span command);
 /* If the program is FILE.py, puts `python`, or python3 for NULL, with its option before it; not for
  * "". Returns how many were put before, which are still to be expanded. */
 size_t command_put_python(struct settled *settled, const char *python);
+/* Fills in the entries: the settings of [env] and [unset] that count. */
+void env_settle(const gpumap_profile *profile, struct settled *settled);
 /* Makes everything that follows from settings, environment and sweep. On failure nothing changes.
  */
 int profile_settle(gpumap_profile *profile, gpumap_report *report);

@@ -53,12 +53,10 @@ int request_add(gpumap_request *request, struct statement statement, const char 
 
 /* Of the keys that are statements. */
 static const enum source sources[KEY_COUNT] = {
-	[KEY_visible] = SOURCE_VISIBLE,
-	[KEY_prefix] = SOURCE_PREFIX,
-	[KEY_script_export] = SOURCE_SCRIPT_EXPORT,
-	[KEY_script_inline] = SOURCE_SCRIPT_INLINE,
-	[KEY_in_code] = SOURCE_IN_CODE,
-	[KEY_after_init] = SOURCE_AFTER_INIT,
+#define KEY(name, option, environment, kind, value, help)
+#define STATED_BY(name, source) [KEY_##name] = SOURCE_##source,
+#include "request/keys.def"
+#undef KEY
 };
 
 /* A statement without a variable's name is about the list that the dialect reads. The dialect may

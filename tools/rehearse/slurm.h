@@ -90,7 +90,8 @@ void slurm_set_number(const char *name, int64_t value);
 int64_t slurm_number(const char *name); /* -1: not set, or none */
 /* "0,1,2" of the first `count`. */
 void slurm_list(char *ret, size_t room, const int *gpus, int64_t count);
-/* The name of a node: localhost, or one of 127.0.0.1 and so on, which are all this host. */
+/* slurm_job.c: the name of a node, localhost or one of 127.0.0.1 and so on, which are all this
+ * host. */
 void slurm_node(char *ret, size_t room, int64_t nodes, int64_t node);
 /* Of `count` of these nodes, from `first` on. */
 void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64_t count);

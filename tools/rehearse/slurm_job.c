@@ -237,3 +237,20 @@ int slurm_begin(const char *command, struct slurm_wish *wish, const char *name)
 		set_environment(wish, &size, wish->name.text ? wish->name : span_of(name));
 	return status;
 }
+
+void slurm_node(char *ret, size_t room, int64_t nodes, int64_t node)
+{
+	if (nodes == 1)
+		snprintf(ret, room, "localhost");
+	else
+		snprintf(ret, room, "127.0.0.%lld", (long long)node + 1);
+}
+
+void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64_t count)
+{
+	if (count == 1)
+		slurm_node(ret, room, nodes, first);
+	else
+		snprintf(ret, room, "127.0.0.[%lld-%lld]", (long long)first + 1,
+			 (long long)(first + count));
+}

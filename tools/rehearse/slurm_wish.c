@@ -247,23 +247,6 @@ void slurm_list(char *ret, size_t room, const int *gpus, int64_t count)
 		n += (size_t)snprintf(ret + n, room - n, "%s%d", i ? "," : "", gpus[i]);
 }
 
-void slurm_node(char *ret, size_t room, int64_t nodes, int64_t node)
-{
-	if (nodes == 1)
-		snprintf(ret, room, "localhost");
-	else
-		snprintf(ret, room, "127.0.0.%lld", (long long)node + 1);
-}
-
-void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64_t count)
-{
-	if (count == 1)
-		slurm_node(ret, room, nodes, first);
-	else
-		snprintf(ret, room, "127.0.0.[%lld-%lld]", (long long)first + 1,
-			 (long long)(first + count));
-}
-
 int slurm_enter(const char *command, const struct slurm_wish *wish)
 {
 	CLEANUP_FREE char *folder =
