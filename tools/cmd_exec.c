@@ -65,6 +65,8 @@ static int read_options(struct command_exec *c, int argc, char **argv)
 		else
 			options.code = plan_option(&c->options.plan, name, options.value, report);
 	}
+	if (options.code == GPUMAP_OK)
+		options.code = refuse_picture(&c->output, "what exec sets has no picture");
 	return options.code == GPUMAP_OK ? plan_options_settle(&c->options.plan, false, report)
 					 : options.code;
 }

@@ -217,10 +217,8 @@ static int print_past(const struct arguments *a, const struct record_past *past,
 	CLEANUP_FREE char *run = NULL;
 	int r;
 
-	if (past->end && !json && past->lines)
-		strbuf_printf(&buf, "Run %s.\n%s ends:\n%s", past->end, log, past->lines);
-	else if (past->end && !json)
-		strbuf_printf(&buf, "Run %s%s%s.\n", past->end, see, log);
+	if (past->end && !json)
+		verify_past_end(&buf, past->end, past->log, past->lines);
 	r = print_buffer(&buf, a->output.report);
 	if (r == GPUMAP_OK && past->verified)
 		return print_verified(a, past->verified, right);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs of a machine of which nothing is known: those that the statements name are assumed. */
+/* The GPUs of a machine of which nothing is known: those that the statements name are assumed.
+ * Which machine is meant depends on who stated the list. */
 #include "resolve/resolve.h"
 
 #include "visible/python_number.h"
@@ -189,3 +190,28 @@ int assume_host(struct resolver *resolver)
 			resolver->host_count, resolver->host_count == 1 ? " exists" : "s exist");
 	return GPUMAP_OK;
 }
+
+enum list_from list_stated(const struct resolver *resolver)
+{
+	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
+	static const enum variable lists[] = {VARIABLE_ROCR_VISIBLE, VARIABLE_HIP_VISIBLE,
+					      VARIABLE_CUDA_VISIBLE};
+	enum list_from from = LIST_FROM_NONE;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		if (!amd_list_counts(resolver, lists[i]))
+			continue;
+		if (resolver->effective[lists[i]].stated != SOURCE_ENVIRONMENT)
+			return LIST_FROM_KEYS;
+		from = LIST_FROM_ENVIRONMENT;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(views) && from == LIST_FROM_NONE; i++) {
+		const char *view = resolver->request->values[views[i]];
+
+		if (view && !grants_all(view))
+			from = LIST_FROM_KEYS;
+	}
+	return from;
+}
+
+/* A resolver with an empty mapping. False: memory ran out. */

@@ -20,30 +20,6 @@ static int run_stages(struct resolver *resolver, size_t count)
 	return resolver->arena->failed ? GPUMAP_ENOMEM : r;
 }
 
-static enum list_from list_stated(const struct resolver *resolver)
-{
-	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
-	static const enum variable lists[] = {VARIABLE_ROCR_VISIBLE, VARIABLE_HIP_VISIBLE,
-					      VARIABLE_CUDA_VISIBLE};
-	enum list_from from = LIST_FROM_NONE;
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		if (!amd_list_counts(resolver, lists[i]))
-			continue;
-		if (resolver->effective[lists[i]].stated != SOURCE_ENVIRONMENT)
-			return LIST_FROM_KEYS;
-		from = LIST_FROM_ENVIRONMENT;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(views) && from == LIST_FROM_NONE; i++) {
-		const char *view = resolver->request->values[views[i]];
-
-		if (view && !grants_all(view))
-			from = LIST_FROM_KEYS;
-	}
-	return from;
-}
-
-/* A resolver with an empty mapping. False: memory ran out. */
 static bool begin(struct resolver *ret, const gpumap_request *request)
 {
 	const char *mode = request->values[KEY_mode];

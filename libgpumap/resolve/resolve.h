@@ -210,6 +210,8 @@ enum list_from {
 	LIST_FROM_ENVIRONMENT,
 	LIST_FROM_KEYS /* an option, its GPUMAP_ variable, or the list of an outer view */
 };
+/* By the effective lists. */
+enum list_from list_stated(const struct resolver *resolver);
 /* Runs only the first stages. GPUMAP_ENOMEM; if gpumap_resolve refuses the statements, the result
  * is LIST_FROM_KEYS. */
 int resolve_list_from(enum list_from *ret, const gpumap_request *request);

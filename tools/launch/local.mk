@@ -8,7 +8,7 @@ launch_sources = \
 	tools/launch/console_lines.c \
 	tools/launch/console_log.c \
 	tools/launch/console_sink.c \
-	tools/launch/console_read.c \
+	tools/launch/console_modes.c \
 	tools/launch/console_tag.c \
 	tools/launch/exit_status.c tools/launch/exit_status.h \
 	tools/launch/failure.c \

@@ -128,6 +128,10 @@ void verify_verdict(struct strbuf *buf, const struct verify *verify);
  * False: it is not such an answer. */
 bool verify_past_text(struct strbuf *buf, bool *right, const struct json_t *verified);
 
+/* "Run R on host ended at T with status 1." and the last lines of the rank that failed first; or
+ * where its log is. `log` and `lines` may be NULL. */
+void verify_past_end(struct strbuf *buf, const char *end, const char *log, const char *lines);
+
 /* "GPU 3", "GPU 3 MIG 1". */
 const char *verify_name(struct quoted *ret, struct verify_device device);
 #define VERIFY_NAME(device) verify_name(&(struct quoted){{0}}, device)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What gpumap run --verify found of a run that has ended, from its record. */
+/* What is said of a run that has ended, from its record: how it ended, and what --verify found. */
 #include "live/verify.h"
 
 #include <jansson.h>
@@ -72,4 +72,12 @@ bool verify_past_text(struct strbuf *buf, bool *right, const json_t *verified)
 	free(v.run);
 	free(v.ranks);
 	return true;
+}
+
+void verify_past_end(struct strbuf *buf, const char *end, const char *log, const char *lines)
+{
+	if (log && lines)
+		strbuf_printf(buf, "Run %s.\n%s ends:\n%s", end, log, lines);
+	else
+		strbuf_printf(buf, "Run %s%s%s.\n", end, log ? "; see " : "", log ? log : "");
 }

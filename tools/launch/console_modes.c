@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the output of the ranks. */
+/* Reads the output of the ranks, and does with it what `console` says. */
 #include "console.h"
 
 #include <errno.h>
