@@ -119,7 +119,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/clash.c \
 	libgpumap/plan/clash_fix.c \
 	libgpumap/plan/cores.h \
-	libgpumap/plan/find_device.c \
+	libgpumap/plan/gpu_lookup.c \
 	libgpumap/plan/diff.c libgpumap/plan/diff.h \
 	libgpumap/plan/divide_cores.c \
 	libgpumap/plan/environ.c \

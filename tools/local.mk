@@ -8,7 +8,7 @@ exec_sources = \
 	tools/exec/exec.h \
 	tools/exec/identify.c \
 	tools/exec/master_endpoint.c \
-	tools/exec/plan_of_rank.c \
+	tools/exec/plan_or_keep_list.c \
 	tools/exec/plan_file.c \
 	tools/exec/cores.c \
 	tools/exec/prepare.c \
@@ -75,7 +75,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/cpus.c tools/job/cpus.h \
 	tools/job/hosts_value.c \
 	tools/job/plan_busy.c \
-	tools/job/plan_finder.c tools/job/plan_finder.h \
+	tools/job/host_finder.c tools/job/host_finder.h \
 	tools/job/plan_hosts.c tools/job/plan_hosts.h \
 	tools/job/plan_judge.c \
 	tools/job/plan_nested_launcher.c \

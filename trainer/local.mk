@@ -118,8 +118,8 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/report/burn_judge.c trainer/report/burn_judge.h \
 	trainer/report/curve.c trainer/report/curve.h \
 	trainer/report/format.c trainer/report/format.h \
-	trainer/report/json_lines.c trainer/report/json_lines.h \
-	trainer/report/json_lines_read.c \
+	trainer/report/metrics_lines.c trainer/report/metrics_lines.h \
+	trainer/report/metrics_lines_read.c \
 	trainer/report/metrics.c trainer/report/metrics.h \
 	trainer/report/plot.c trainer/report/plot.h \
 	trainer/report/progress.c trainer/report/progress.h \

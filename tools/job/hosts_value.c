@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The hosts that `hosts` names: a list, those of a file, or of the Slurm job. */
-#include "job/plan_finder.h"
+#include "job/host_finder.h"
 
 #include "plan/job.h"
 #include "readfile.h"

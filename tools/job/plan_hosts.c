@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See plan_hosts.h. */
-#include "job/plan_finder.h"
+#include "job/host_finder.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of a plan's hosts, and which of them is this machine. */
-#include "job/plan_finder.h"
+#include "job/host_finder.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "memory.h"
-#include "report/json_lines.h"
+#include "report/metrics_lines.h"
 #include "report/plot.h"
 #include "report/progress.h"
 #include "report/atomic_stream.h"

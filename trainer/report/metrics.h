@@ -67,7 +67,7 @@ struct metrics;
  * mean, in percent of the mean. Elsewhere a line like the first appears every two seconds at most,
  * and one for each epoch. PROGRESS_NONE writes nothing, notes neither.
  *
- * The lines of the file are in report/json_lines.h. keep > 0 needs the file of the run that is
+ * The lines of the file are in report/metrics_lines.h. keep > 0 needs the file of the run that is
  * resumed, as metrics_position found it: if it is not there or shorter, that is bad input.
  * Otherwise the file begins empty. With keep the plot has the earlier steps, too.
  */

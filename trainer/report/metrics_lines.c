@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See json_lines.h. */
-#include "report/json_lines.h"
+/* See metrics_lines.h. */
+#include "report/metrics_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

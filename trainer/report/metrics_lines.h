@@ -10,8 +10,8 @@
  *
  * with the meaning of struct step_metrics and struct evaluation_metrics. A number is read back as
  * the same double; null is NaN or infinity, and a slowest rank that is not known. */
-#ifndef TRAIN_REPORT_JSON_LINES_H
-#define TRAIN_REPORT_JSON_LINES_H
+#ifndef TRAIN_REPORT_METRICS_LINES_H
+#define TRAIN_REPORT_METRICS_LINES_H
 
 #include "report/plot.h"
 

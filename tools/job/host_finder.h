@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* State of the search for a plan's hosts: for their names (plan_this_host.c, hosts_value.c) and for
  * what is known of them (plan_hosts.c). */
-#ifndef GM_PLAN_FINDER_H
-#define GM_PLAN_FINDER_H
+#ifndef GM_HOST_FINDER_H
+#define GM_HOST_FINDER_H
 
 #include <limits.h>
 

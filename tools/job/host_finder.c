@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See plan_finder.h. */
-#include "job/plan_finder.h"
+/* See host_finder.h. */
+#include "job/host_finder.h"
 
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@
 
 #include "memory.h"
 #include "report/atomic_stream.h"
-#include "report/json_lines.h"
+#include "report/metrics_lines.h"
 
 static double number(const json_t *object, const char *key)
 {
