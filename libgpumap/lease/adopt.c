@@ -147,9 +147,10 @@ static int not_locked(const struct adopting *a, const gpumap_device *gpu,
 {
 	if (errno == EWOULDBLOCK)
 		return is_leased(a, gpu, sight);
-	return report_fail(a->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-			   ABOUT(.origin = a->folder.path), "%s cannot be locked: %s",
-			   UNIT_TEXT(gpu), strerror(errno));
+	return report_fail(
+		a->report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = a->folder.path),
+		"%s cannot be locked: %s", UNIT_TEXT(gpu),
+		sight->lease == LEASE_UNKNOWN ? LEASE_HIDDEN_BY(gpu, sight->why) : strerror(errno));
 }
 
 /* All or none. */

@@ -93,7 +93,8 @@ static bool lock_files(struct lease_locks *locks, const struct lease_folder *fol
 		return false;
 	/* What others put in its place keeps no one from the GPU: the lease's own file counts. */
 	locks->file = lease_file(folder, name, O_RDONLY, true);
-	if (locks->file < 0 ? lease_lacks(errno) : !lock_as(locks->file, share))
+	if ((locks->file < 0 || !lock_as(locks->file, share)) &&
+	    (lease_lacks(errno) || (locks->file >= 0 && errno == EWOULDBLOCK)))
 		return false;
 	locks->part = slots > 1 || instance;
 	locks->own = lease_own_file(folder, unit, slots);
@@ -156,9 +157,17 @@ static enum lease_state state_of_file(const struct lease_folder *folder, const g
 {
 	CLEANUP_CLOSE int fd = lease_file(folder, LEASE_NAME(unit), O_RDONLY, false);
 
-	if (fd < 0 && !lease_lacks(errno)) /* others may put anything there */
-		return LEASE_FREE;
-	return state_of(folder, fd, owner);
+	enum lease_state state = state_of(folder, fd, owner);
+
+	/* Others may put anything there, and who takes the GPU has to lock it. */
+	return state == LEASE_UNKNOWN && !lease_lacks(errno) ? LEASE_FREE : state;
+}
+
+const char *lease_hidden_by(struct quoted *ret, const gpumap_device *unit, int why)
+{
+	return lease_lacks(why)
+		       ? strerror(why)
+		       : format_text(ret, "%s/vendor in sysfs: %s", unit->gpu->pci, strerror(why));
 }
 
 /* The same of the vendor file. The test may lock it, so it is closed before anything else. */

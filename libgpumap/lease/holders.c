@@ -14,6 +14,7 @@
 #include "process_path.h"
 #include "process_stat.h"
 #include "report/report.h"
+#include "write_all.h"
 
 enum { LOOKS = 50, LOOK_PAUSE_MS = 2 };
 
@@ -222,7 +223,7 @@ static int look_in_gate(struct leases *all, const struct lease_folder *folder,
 	return r == GPUMAP_OK ? look(all, folder) : r;
 }
 
-/* A file is in the way of a lock, so a lease may not be visible. */
+/* A lock cannot be looked at, so a lease may not be visible. */
 static int check_each(const struct leases *all, const struct lease_folder *folder,
 		      gpumap_report *report)
 {
@@ -230,13 +231,17 @@ static int check_each(const struct leases *all, const struct lease_folder *folde
 
 	for (size_t g = 0; g < all->units->count; g++) {
 		const gpumap_device *unit = &all->units->gpus[g];
+		const int why = all->sights[g].why;
 
 		if (all->sights[g].lease != LEASE_UNKNOWN)
 			continue;
 		r = report_fail(report, GPUMAP_EFILE, FINDING_LEASES_NOT_SEEN,
-				ABOUT(.origin = folder->path, .fix = "remove that file"),
-				"it is not visible whether %s is leased: %s: %s", UNIT_TEXT(unit),
-				LEASE_NAME(unit), strerror(all->sights[g].why));
+				ABOUT(.origin = folder->path,
+				      .fix = lease_lacks(why)
+						     ? write_remedy(why)
+						     : "ask as root, or outside of the container"),
+				"it is not visible whether %s is leased: %s", UNIT_TEXT(unit),
+				LEASE_HIDDEN_BY(unit, why));
 	}
 	return r;
 }

@@ -152,10 +152,13 @@ bool lease_concerns(const struct lease_folder *folder, const char *name);
  * containers. */
 int lease_vendor(const struct lease_folder *folder, const gpumap_device *unit);
 /* LEASE_FREE; LEASE_HELD or LEASE_SHARED, *owner is a process that took it, 0: not visible;
- * LEASE_UNKNOWN with errno: a file of its locks cannot be opened. A MIG instance is shared if its
- * GPU is, and it is not held itself. */
+ * LEASE_UNKNOWN with errno: its vendor file cannot be opened, or lease_lacks(). A MIG instance is
+ * shared if its GPU is, and it is not held itself. */
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
 			    int64_t *owner);
+/* Why it is LEASE_UNKNOWN, by errno: "0000:01:00.0/vendor in sysfs: Permission denied". */
+const char *lease_hidden_by(struct quoted *ret, const gpumap_device *unit, int why);
+#define LEASE_HIDDEN_BY(unit, why) lease_hidden_by(&(struct quoted){{0}}, unit, why)
 /* Locks a GPU that is not leased, or one of its `slots`; 1: the whole GPU, or the MIG instance. The
  * descriptors are closed on exec. False with errno. */
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
@@ -209,7 +212,7 @@ struct lease_sight {
 	struct lease_load load; /* its slots */
 	size_t instances;       /* how many of its MIG instances are leased */
 	int64_t owner;          /* a process that took a lease; 0: not visible */
-	int why;                /* errno: its locks cannot be opened */
+	int why;                /* errno, of LEASE_UNKNOWN */
 };
 
 /* Looks at the locks of all units, and sets the members but `use`. Call it in the gate.

@@ -53,13 +53,20 @@ void tell_unit(struct taking *t, const gpumap_device *unit, enum lease_state sta
 		strbuf_printf(&t->told, " (load above %d %%)", t->claim->terms.max_load);
 }
 
-/* A file of its lock that cannot be opened: one of another kind that someone put there. */
+/* A file of its lock cannot be made or locked. */
 static void tell_file(struct taking *t, const gpumap_device *unit, int why)
 {
 	if (t->told.length <= MAX_TELL)
-		strbuf_printf(&t->told, "%s%s cannot be locked (%s/%s%s: %s)",
+		strbuf_printf(&t->told, "%s%s cannot be locked (%s: %s)",
 			      t->told.length ? ", " : "", UNIT_TEXT(unit), t->folder.path,
-			      t->folder.prefix, LEASE_NAME(unit), strerror(why));
+			      strerror(why));
+}
+
+static void tell_hidden(struct taking *t, const gpumap_device *unit, int why)
+{
+	if (t->told.length <= MAX_TELL)
+		strbuf_printf(&t->told, "%s%s cannot be locked (%s)", t->told.length ? ", " : "",
+			      UNIT_TEXT(unit), LEASE_HIDDEN_BY(unit, why));
 }
 
 /* "GPU 0 has 2 of 4 slots leased (one by process 4700)": too many beside this job. */
@@ -85,7 +92,7 @@ void tell_changed(struct taking *t)
 static void tell_sight(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
 {
 	if (sight->lease == LEASE_UNKNOWN)
-		tell_file(t, gpu, sight->why);
+		tell_hidden(t, gpu, sight->why);
 	else if (sight->lease == LEASE_SHARED && !load_room(&sight->load, t->claim->terms.slots))
 		tell_slots(t, gpu, sight);
 	else

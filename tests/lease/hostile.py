@@ -164,7 +164,8 @@ class Hostile:
         """Any file: of the folder mostly, else of sysfs, else the folder or the next one above."""
         kind = self.draw.randrange(10)
         if kind == 0:
-            return self.draw.choice((folder, folder, here, os.path.join(folder, "pretended")))
+            # What is missing in sysfs nobody can make.
+            return self.draw.choice((folder, folder, here, folder if bare else os.path.join(folder, "pretended")))
         if kind < 3 and not bare:
             device = "0000:%02x:00.0" % (self.draw.choice((*INSTANCES, *WHOLE)) + 1)
             return os.path.join(folder, "pretended", device, self.draw.choice(sysfs))
