@@ -559,8 +559,8 @@ typedef struct gpumap_profile gpumap_profile;
 typedef struct gpumap_section gpumap_section;
 
 /* Limits in bytes. A larger file gives GPUMAP_ELIMIT. A longer value is an error. Only a command
- * may be longer: up to four times GPUMAP_MAX_VALUE in a file, and up to GPUMAP_MAX_PROFILE
- * elsewhere. */
+ * or a key that is a list may be longer: up to four times GPUMAP_MAX_VALUE in a file; elsewhere
+ * only a command, up to GPUMAP_MAX_PROFILE. */
 #define GPUMAP_MAX_PROFILE (4u << 20)
 #define GPUMAP_MAX_VALUE 131072u /* Linux's limit for one argument, with its NUL */
 

@@ -158,6 +158,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/inherit.c \
 	libgpumap/profile/link.c \
 	libgpumap/profile/option_or_variable.c \
+	libgpumap/profile/value_length.c \
 	libgpumap/profile/override_section.c \
 	libgpumap/profile/override_when.c \
 	libgpumap/profile/profile.h \

@@ -44,8 +44,7 @@ static int check(const struct profile_key *key, const char *value, const char *o
 	struct about about = {.origin = origin, .speech = &speech};
 	struct expand_error error;
 	CLEANUP(strbuf_free) struct strbuf nothing = {0};
-	/* Linux takes 2 MiB of arguments; in the value they are longer, by quotes. */
-	unsigned most = key->kind == VALUE_COMMAND ? GPUMAP_MAX_PROFILE : GPUMAP_MAX_VALUE;
+	unsigned most = profile_value_most(key, false);
 	/* Each word of a command is checked, because quotes protect. */
 	bool good = key->kind == VALUE_COMMAND ||
 		    expand_variables(&nothing, span_of(value), false, NULL, NULL, &error);

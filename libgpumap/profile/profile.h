@@ -170,6 +170,12 @@ const char *profile_value(const gpumap_profile *profile, const struct setting *s
 /* The value of ${name} in this profile; an expand_lookup. */
 const char *profile_variable(const void *profile, struct span name);
 
+/* How many bytes a value may have, in a file or elsewhere. NULL: that of a name which is no key, as
+ * in [env]. */
+unsigned profile_value_most(const struct profile_key *key, bool in_file);
+/* How many the value of a file has; $${ counts as ${, which it stands for. */
+size_t profile_value_length(struct span text);
+
 /* Splits a command into the arguments, which are to be expanded. */
 void command_split(struct settled *settled, struct span command);
 /* If the program is FILE.py, puts `python`, or python3 for NULL, with its option before it; not for

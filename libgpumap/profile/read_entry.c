@@ -6,22 +6,13 @@
 
 enum { PROFILE_SCHEMA = 1 };
 
-/* The length in bytes, in which $${ counts as two. */
-static size_t unguarded_length(const struct strbuf *text)
-{
-	size_t bytes = text->length;
-
-	for (size_t i = 0; i + 2 < text->length; i++)
-		bytes -= memcmp(text->text + i, "$${", 3) == 0;
-	return bytes;
-}
-
 static int add_setting(struct file *f, const struct profile_key *key,
 		       const struct inifile_entry *entry)
 {
 	gpumap_profile *p = f->load->profile;
 	CLEANUP(strbuf_free) struct strbuf decoded = {0};
 	struct setting *setting;
+	size_t bytes;
 
 	if (p->sections[f->section].count == MAX_ENTRIES)
 		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
@@ -33,10 +24,11 @@ static int add_setting(struct file *f, const struct profile_key *key,
 		strbuf_add(&decoded, entry->value.text, entry->value.length);
 	else
 		inifile_decode(&decoded, entry->value);
-	if (unguarded_length(&decoded) > GPUMAP_MAX_VALUE && !(key && value_is_raw(key->kind)))
+	bytes = profile_value_length((struct span){decoded.text, decoded.length});
+	if (bytes > profile_value_most(key, true))
 		return FAIL(f, FINDING_BAD_VALUE, "shorten it",
-			    "a value of %zu bytes, more than %u", unguarded_length(&decoded),
-			    GPUMAP_MAX_VALUE);
+			    "a value of %zu bytes, more than %u", bytes,
+			    profile_value_most(key, true));
 	setting = &p->settings[p->setting_count];
 	*setting = (struct setting){
 		.key = key,

@@ -2,6 +2,8 @@
 /* What comes after the files: options, the environment, the combinations of a sweep. */
 #include "profiles.h"
 
+#include "memory.h"
+
 static const struct {
 	const char *name, *key, *value;
 	int code;
@@ -189,6 +191,80 @@ START_TEST(long_values)
 }
 END_TEST
 
+/* "KEY = " and a value of two ends and blanks between them, in a file and as an option ("-": no
+ * option has it). */
+static const struct {
+	const char *section, *key, *begin, *end;
+	size_t blanks;
+	const char *file, *option;
+} lengths[] = {
+	{"profile", "workdir", "/", "a", 131070, "", ""},
+	{"profile", "workdir", "/", "a", 131071,
+	 "t.ini:2:11 a value of 131073 bytes, more than 131072; shorten it [GM002]\n",
+	 "--x has a value of 131073 bytes, more than 131072 [GM002]\n"},
+	{"profile", "workdir", "$${", "a", 131069, "",
+	 "--x has a value of 131073 bytes, more than 131072 [GM002]\n"},
+	{"profile", "workdir", "$${", "a", 131070,
+	 "t.ini:2:11 a value of 131073 bytes, more than 131072; shorten it [GM002]\n",
+	 "--x has a value of 131074 bytes, more than 131072 [GM002]\n"},
+	{"profile a]\n[env", "GPUS", "/", "a", 131070, "", "-"},
+	{"profile a]\n[env", "GPUS", "/", "a", 131071,
+	 "t.ini:3:8 a value of 131073 bytes, more than 131072; shorten it [GM002]\n", "-"},
+	{"profile", "hosts", "a,", "b", 131069, "", ""},
+	{"profile", "hosts", "a,", "b", 131070, "",
+	 "--x has a value of 131073 bytes, more than 131072 [GM002]\n"},
+	{"profile", "hosts", "a,", "b", 524287, "",
+	 "--x has a value of 524290 bytes, more than 131072 [GM002]\n"},
+	{"profile", "hosts", "a,", "b", 524288,
+	 "t.ini:2:9 a value of 524291 bytes, more than 524290 [GM039]\n",
+	 "--x has a value of 524291 bytes, more than 131072 [GM002]\n"},
+	{"program", "command", "/", "a", 524288, "", ""},
+	{"program", "command", "/", "a", 524289,
+	 "t.ini:2:11 a value of 524291 bytes, more than 524290 [GM039]\n", ""},
+	{"program", "command", "/", "a", 4194302,
+	 "t.ini:2:11 a value of 4194304 bytes, more than 524290 [GM039]\n", ""},
+	{"program", "command", "/", "a", 4194303,
+	 "t.ini:2:11 a value of 4194305 bytes, more than 524290 [GM039]\n",
+	 "--x has a value of 4194305 bytes, more than 4194304 [GM002]\n"},
+};
+
+START_TEST(written_lengths)
+{
+	CLEANUP_FREE char *name = NULL, *value = NULL, *text = NULL, *in_file = NULL,
+			  *as_option = NULL;
+	gpumap_report *file, *option;
+	gpumap_profile *p = NULL;
+
+	xasprintf(&name, "%s, %zu blanks", lengths[_i].key, lengths[_i].blanks);
+	xasprintf(&value, "%s%*s%s", lengths[_i].begin, (int)lengths[_i].blanks, "",
+		  lengths[_i].end);
+	xasprintf(&text, "[%s a]\n%s = %s\n", lengths[_i].section, lengths[_i].key, value);
+	ck_assert_int_eq(gpumap_report_new(&file), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_report_new(&option), GPUMAP_OK);
+	ROW_EQ_INT(name, load_files(&p, text, NULL, file),
+		   *lengths[_i].file ? GPUMAP_EINPUT : GPUMAP_OK);
+	gpumap_profile_free(p);
+	in_file = findings_text(file);
+	ROW_EQ_STR(name, in_file, lengths[_i].file);
+	ck_assert_int_eq(gpumap_profile_new(&p), GPUMAP_OK);
+	if (!streq(lengths[_i].option, "-")) {
+		bool bad = *lengths[_i].option;
+
+		ROW_EQ_INT(name, gpumap_profile_set(p, lengths[_i].key, value, "--x", option),
+			   bad ? GPUMAP_EINPUT : GPUMAP_OK);
+		as_option = findings_text(option);
+		ROW_EQ_STR(name, as_option, lengths[_i].option);
+		if (!bad)
+			ROW_EQ_STR(name,
+				   gpumap_profile_setting(p, lengths[_i].key, GPUMAP_SETTING_VALUE),
+				   value);
+	}
+	gpumap_profile_free(p);
+	gpumap_report_free(file);
+	gpumap_report_free(option);
+}
+END_TEST
+
 START_TEST(too_many_hosts)
 {
 	static const char *const envp[] = {"N=99999", NULL};
@@ -368,6 +444,7 @@ int main(void)
 	tcase_add_test(tests, unset_variables);
 	tcase_add_test(tests, host_variable);
 	tcase_add_test(tests, long_values);
+	tcase_add_loop_test(tests, written_lengths, 0, ARRAY_SIZE(lengths));
 	tcase_add_test(tests, too_many_hosts);
 	tcase_add_test(tests, list_variable);
 	tcase_add_test(tests, flat_values);
