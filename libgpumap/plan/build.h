@@ -51,6 +51,7 @@ struct host_class {
 	struct plan_device *gpus;   /* of the host, by number */
 	const char **names;         /* the devices' entries in a visible list */
 	bool by_number;             /* names are numbers */
+	const char *device_order;   /* CUDA_DEVICE_ORDER, by which they are nvidia-smi's; or NULL */
 	bool plain_names;           /* each UUID is whole, and names one device */
 	bool bad;                   /* its devices are not known, which was reported */
 	bool without;               /* runs without GPUs */

@@ -145,6 +145,7 @@ static struct plan_device copy_device(struct builder *b, const struct host_class
 int name_devices(struct builder *b, struct host_class *class)
 {
 	choose_kind(b, class, inventory_is_shared(b, class));
+	class->device_order = class->count && class->by_number ? "PCI_BUS_ID" : NULL;
 	class->copies = arena_alloc(b->arena, class->count + 1, sizeof(*class->copies));
 	class->names = arena_alloc(&b->scratch, class->count + 1, sizeof(*class->names));
 	if (!class->copies || !class->names || !copy_host(b, class))

@@ -115,7 +115,7 @@ int layout_fill(struct builder *b, struct layout *layout)
 		return plan_nomem(b);
 	plan->gpus = class->gpus;
 	plan->gpu_count = class->gpus ? class->host->inventory->count : 0;
-	plan->device_order = class->count && class->by_number ? "PCI_BUS_ID" : NULL;
+	plan->device_order = class->device_order;
 	layout->unknown_use = layout_use_unknown(b, class);
 	layout->plain = class->count > 0;
 	for (size_t l = 0; r == GPUMAP_OK && l < plan->count; l++)
