@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "gpumap.h"
-#include "model/layer_tables.h"
+#include "model/models.def"
 #include "optim/optimizer.h"
 #include "roff.h"
 

@@ -22,7 +22,7 @@ trainer_files = \
 	trainer/data/first_weights.c trainer/data/first_weights.h \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
-	trainer/model/layer_tables.c trainer/model/layer_tables.h \
+	trainer/model/layer_tables.c trainer/model/models.def \
 	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h trainer/optim/optimizers.def \
 	trainer/optim/schedule.c trainer/optim/schedule.h \

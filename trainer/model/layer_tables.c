@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of layer_tables.h. */
+/* The tables of models.def. */
 #include <string.h>
 
-#include "model/layer_tables.h"
+#include "model/models.def"
 #include "model/model.h"
 
 #define CONVOLUTION(OUT, KERNEL, PAD) \

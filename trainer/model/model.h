@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models: graphs of layers (layer_tables.h, layer_tables.c), the shapes that follow from a graph
+ * Models: graphs of layers (models.def, layer_tables.c), the shapes that follow from a graph
  * (shapes.c), and a model or a stage of one on a device (plan.c), with its gradients (gradients.c),
  * its memory (memory.c, memory_reuse.c), and its forward and backward passes (pass.c).
  *
@@ -53,11 +53,11 @@ struct model_spec {
 	const struct layer *layers; /* the last one gives the logits */
 };
 
-/* One of layer_tables.h; NULL with a message that lists them. */
+/* One of models.def; NULL with a message that lists them. */
 const struct model_spec *model_find(const char *name, struct train_error *error);
 
 /* The same for images of size x size; 0: of the usual size. Large images have models with other
- * layers (layer_tables.h). Bad input: a model for images of one size. */
+ * layers (models.def). Bad input: a model for images of one size. */
 bool model_for_images(struct model_spec *spec, const char *name, int size,
 		      struct train_error *error);
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "model/layer_tables.h"
+#include "model/models.def"
 #include "settings/settings.h"
 
 enum row_id {
