@@ -108,6 +108,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/parallel/single.c \
 	trainer/parallel/stages.c trainer/parallel/stages.h \
 	trainer/parallel/step_graph.c trainer/parallel/step_graph.h \
+	trainer/parallel/sync_batch_norm.c trainer/parallel/sync_batch_norm.h \
 	trainer/place/cores.c trainer/place/cores.h \
 	trainer/place/gpu_health.c trainer/place/gpu_health.h \
 	trainer/place/gpu_memory.c trainer/place/gpu_memory.h \

@@ -8,6 +8,7 @@
 #include "parallel/graph_segments.h"
 #include "parallel/rank.h"
 #include "parallel/reducer.h"
+#include "parallel/sync_batch_norm.h"
 #include "place/cores.h"
 
 struct ddp {
@@ -33,46 +34,6 @@ static bool overlaps(const struct parallel_options *o)
 		return o->settings->overlap == OVERLAP_YES;
 	return !o->collective->waits ||
 	       cores_spare(&o->cpus, o->place->ranks, replica_processes(o), o->settings->threads);
-}
-
-/* Its fork and join order it with the work of the device before and after it. Buckets that are
- * reduced meanwhile come in the same order on all ranks. */
-static bool gather_statistics(void *argument, const void *mine, void *all, size_t bytes,
-			      struct train_error *error)
-{
-	struct ddp *d = argument;
-	struct communicator *comm = d->base.comm;
-	static const char what[] = "batch statistics";
-	int64_t begin;
-
-	if (!collective_fork(comm, error))
-		return false;
-	begin = timeline_begin(d->base.timeline[1]);
-	if (!comm->calls->all_gather_values(comm, mine, all, bytes, what, error) ||
-	    !collective_join(comm, error))
-		return false;
-	timeline_add(d->base.timeline[1], what, begin);
-	return true;
-}
-
-static bool sync_batch_norm(struct ddp *d, struct train_error *error)
-{
-	const struct parallel_options *o = &d->base.options;
-
-	if (d->replica.model->buffer_elements == 0)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "--sync-batch-norm: model %s has no batch normalization; leave "
-				  "the option out",
-				  o->settings->model);
-	if (o->world == 1)
-		return true;
-	if (o->settings->overlap == OVERLAP_YES && o->collective->waits)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "--sync-batch-norm and --overlap yes exclude each other on CPU "
-				  "devices: backward needs the connection between ranks itself");
-	d->ranks = (struct batch_ranks){o->world, gather_statistics, d};
-	model_normalize_with(d->replica.model, &d->ranks);
-	return true;
 }
 
 static bool issue_step(void *argument, const struct graph_step *step, struct train_error *error)
@@ -161,7 +122,8 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	d->overlap = how.overlap;
 	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
 	    !rank_full_replica(&d->base, &d->replica, false, error) ||
-	    (settings->sync_batch_norm && !sync_batch_norm(d, error)))
+	    (settings->sync_batch_norm &&
+	     !sync_batch_norm(&d->ranks, &d->base, d->replica.model, error)))
 		return false;
 	buckets_make(&buckets, &d->base.shapes, settings->first_bucket_mib * (1 << 20),
 		     settings->bucket_mib * (1 << 20));
