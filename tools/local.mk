@@ -81,7 +81,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/plan_nested_launcher.c \
 	tools/job/plan_lease.c tools/job/plan_lease.h \
 	tools/job/plan_lint.c \
-	tools/job/plan_this_host.c \
+	tools/job/host_names.c \
 	tools/job/plan_open.c tools/job/plan_open.h \
 	tools/job/plan_program.c \
 	tools/job/plan_unasked_ranks.c \

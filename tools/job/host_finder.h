@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* State of the search for a plan's hosts: for their names (plan_this_host.c, hosts_value.c) and for
- * what is known of them (plan_hosts.c). */
+/* State of the search for a plan's hosts: for their names (host_names.c, hosts_value.c), for what
+ * is known of them (plan_hosts.c), and for which of them this machine is (node_rank.c). */
 #ifndef GM_HOST_FINDER_H
 #define GM_HOST_FINDER_H
 
@@ -26,6 +26,8 @@ const char *finder_variable(const char *name);
 
 /* hosts_value.c: adds the hosts that the profile's `hosts` names. */
 int finder_add_hosts(struct finder *f);
+/* node_rank.c: sets the node that this machine is; -1: none. */
+int finder_node(struct finder *f, const char *node_rank);
 /* Adds the hosts that the profile names, or as many as `nnodes` states. */
 int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank);
 

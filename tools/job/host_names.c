@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of a plan's hosts, and which of them is this machine. */
+/* The names of a plan's hosts: this one alone, as many as are counted, or those of `hosts`. */
 #include "job/host_finder.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "cli/options.h"
-#include "plan/job.h"
 #include "report/report.h"
 #include "strbuf.h"
 
@@ -56,58 +52,11 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 	return r;
 }
 
-/* Names are compared up to the first dot, because schedulers leave out the domain. */
-static bool same_host(const char *a, const char *b)
-{
-	size_t n = strcspn(a, ".");
-
-	return n && n == strcspn(b, ".") && strncmp(a, b, n) == 0;
-}
-
-void own_host_name(char *ret, size_t size)
-{
-	if (finder_variable("SLURMD_NODENAME"))
-		snprintf(ret, size, "%s", finder_variable("SLURMD_NODENAME"));
-	else if (gethostname(ret, size - 1) || !*ret)
-		snprintf(ret, size, "localhost");
-}
-
-static bool is_here(const char *known, const char *here)
-{
-	return same_host(known, here) || streq(known, "localhost");
-}
-
-int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report)
-{
-	char here[HOST_NAME_MAX + 1] = "";
-	const struct plan_host *host;
-
-	if (node_rank)
-		return option_number("--node-rank", node_rank, "a number", 0,
-				     (int64_t)plan->host_count - 1, ret, report);
-	own_host_name(here, sizeof(here));
-	*ret = -1;
-	for (int64_t i = 0; *ret < 0 && (host = job_host(plan, i)); i++)
-		*ret = is_here(host->name, here) ? i : -1;
-	return GPUMAP_OK;
-}
-
 static int add_named(struct finder *f, const char *node_rank)
 {
 	int r = finder_add_hosts(f);
-	int64_t count;
 
-	if (r != GPUMAP_OK)
-		return r;
-	count = (int64_t)gpumap_hosts_count(f->ret->hosts);
-	if (node_rank)
-		return option_number("--node-rank", node_rank, "a number", 0, count - 1,
-				     &f->ret->node, f->report);
-	f->ret->node = -1;
-	for (int64_t i = 0; f->ret->node < 0 && i < count; i++)
-		if (is_here(gpumap_hosts_name(f->ret->hosts, (size_t)i), f->here))
-			f->ret->node = i;
-	return GPUMAP_OK;
+	return r == GPUMAP_OK ? finder_node(f, node_rank) : r;
 }
 
 int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank)
