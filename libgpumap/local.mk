@@ -150,7 +150,10 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/values.c \
 	libgpumap/profile/check.c \
 	libgpumap/profile/effective.c \
+	libgpumap/profile/command_words.c \
 	libgpumap/profile/python_command.c \
+	libgpumap/profile/value_length.c \
+	libgpumap/profile/variables.c \
 	libgpumap/profile/read_entry.c \
 	libgpumap/profile/env_section.c \
 	libgpumap/profile/file.c \
@@ -158,7 +161,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/inherit.c \
 	libgpumap/profile/link.c \
 	libgpumap/profile/option_or_variable.c \
-	libgpumap/profile/value_length.c \
 	libgpumap/profile/override_section.c \
 	libgpumap/profile/override_when.c \
 	libgpumap/profile/profile.h \

@@ -176,11 +176,16 @@ unsigned profile_value_most(const struct profile_key *key, bool in_file);
 /* How many the value of a file has; $${ counts as ${, which it stands for. */
 size_t profile_value_length(struct span text);
 
-/* Splits a command into the arguments, which are to be expanded. */
-void command_split(struct settled *settled, struct span command);
-/* If the program is FILE.py, puts `python`, or python3 for NULL, with its option before it; not for
- * "". Returns how many were put before, which are still to be expanded. */
-size_t command_put_python(struct settled *settled, const char *python);
+/* The text with its variables expanded, in the arena; unchanged if one is not set. `macros`: as of
+ * expand_variables(); `list`: it becomes one line. */
+const char *profile_expanded(const gpumap_profile *profile, struct arena *arena, const char *text,
+			     bool macros, bool list);
+
+/* Makes the arguments: the words of the command, each with its variables expanded. */
+void command_settle(const gpumap_profile *profile, struct settled *settled);
+/* Appends the words that are put before the program FILE.py, quoted as in a command: `python`, or
+ * python3 for NULL, and its option. Nothing before other programs, and for "". */
+void profile_python(struct strbuf *ret, const char *program, const char *python);
 /* Fills in the entries: the settings of [env] and [unset] that count. */
 void env_settle(const gpumap_profile *profile, struct settled *settled);
 /* Makes everything that follows from settings, environment and sweep. On failure nothing changes.
