@@ -200,6 +200,9 @@ struct lease_load {
 
 #define NO_LOAD ((struct lease_load){0, MAX_SLOTS})
 
+/* The slots of a job's GPUs: those that it asks for, else `site`, which the administrator has set;
+ * 0: not set. MIG instances have none. */
+size_t slots_of_claim(const gpumap_claim *claim, size_t site);
 /* One more job, which allows this number of slots. */
 void load_add(struct lease_load *load, size_t slots);
 /* How many more jobs can share the GPU, if one of them allows this number of slots. */

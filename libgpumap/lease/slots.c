@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How many jobs can share a GPU: the smallest number of slots that one of them allows. */
+/* Of how many slots a job takes one, and how many jobs can share a GPU: the smallest number of
+ * slots that one of them allows. */
 #include "lease/lease.h"
+
+#include "lease/claim.h"
+
+size_t slots_of_claim(const gpumap_claim *claim, size_t site)
+{
+	return site && !claim->slots_set && !claim->instances ? site : claim->terms.slots;
+}
 
 void load_add(struct lease_load *load, size_t slots)
 {

@@ -225,8 +225,8 @@ static int begin(struct taking *t, gpumap_claim *own, const gpumap_claim *claim)
 		r = lease_nested(&t->folder, claim->keeper, t->report);
 	if (r == GPUMAP_OK && !t->folder.inside)
 		r = lease_settings_read(&t->settings, claim, t->report);
-	if (r == GPUMAP_OK && t->settings.slots && !claim->slots_set && !claim->instances)
-		own->terms.slots = t->settings.slots;
+	if (r == GPUMAP_OK)
+		own->terms.slots = slots_of_claim(claim, t->settings.slots);
 	return r == GPUMAP_OK ? per_user_check(&t->settings, claim->count,
 					       FORMAT("%zu GPUs are asked for", claim->count),
 					       ABOUT(.fix = "ask for fewer"), t->report)
