@@ -420,9 +420,11 @@ char *escaped_copy(const char *text)
 
 bool entry_is_named(const char *entry, const char *name)
 {
-	size_t length = strcspn(entry, "=");
-
-	return strlen(name) == length && strncmp(name, entry, length) == 0;
+	while (*name && *entry == *name) {
+		entry++;
+		name++;
+	}
+	return !*name && (*entry == '=' || !*entry);
 }
 
 const char *environ_find(const char *const *envp, const char *name)
