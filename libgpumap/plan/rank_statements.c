@@ -6,26 +6,33 @@
 
 #include "strbuf.h"
 
+/* Only keys of [program] state something. */
+#define EACH_PROGRAM_KEY(k) \
+	for (enum profile_key_id k = PKEY_PROGRAM_command; (k) < SETTING_END; (k)++)
+
 /* The list that the setting states; "": none. */
 static const char *stated_list(const struct plan_settings *settings, enum profile_key_id key)
 {
-	return profile_key(key)->use & STATES_LIST ? SETTING_OF(settings, key)->text : "";
+	const char *text = SETTING_OF(settings, key)->text;
+
+	return *text && profile_key(key)->use & STATES_LIST ? text : "";
 }
 
 bool plan_has_statements(const struct plan_settings *settings)
 {
-	EACH_PLAN_KEY (key)
-		if (*stated_list(settings, key))
-			return true;
+	EACH_PROGRAM_KEY(key)
+	if (*stated_list(settings, key))
+		return true;
 	return false;
 }
 
 bool plan_states_by_rank(const struct plan_settings *settings)
 {
-	EACH_PLAN_KEY (key) {
+	EACH_PROGRAM_KEY(key)
+	{
 		const char *text = stated_list(settings, key);
 
-		if (strstr(text, "%r") || strstr(text, "%n"))
+		if (*text && (strstr(text, "%r") || strstr(text, "%n")))
 			return true;
 	}
 	return false;
@@ -154,9 +161,9 @@ static int state_statements(const struct asking *a)
 {
 	int r = GPUMAP_OK;
 
-	EACH_PLAN_KEY (key)
-		if (r == GPUMAP_OK && *stated_list(a->settings, key))
-			r = state(a, key, stated_list(a->settings, key));
+	EACH_PROGRAM_KEY(key)
+	if (r == GPUMAP_OK && *stated_list(a->settings, key))
+		r = state(a, key, stated_list(a->settings, key));
 	return r;
 }
 
