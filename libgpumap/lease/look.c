@@ -75,10 +75,13 @@ int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
 	while (lease_next(&walk))
 		see_lease(ret, units, &walk);
 	for (size_t g = 0; g < units->count; g++) {
-		if (is_instance(&units->gpus[g]))
-			ret[g].lease = state_of_instance(&ret[g], &ret[gpu]);
-		else
+		if (!is_instance(&units->gpus[g])) {
 			ret[gpu = g].lease = state_of(&ret[g]);
+			continue;
+		}
+		ret[g].lease = state_of_instance(&ret[g], &ret[gpu]);
+		if (ret[g].lease == LEASE_HELD && !ret[g].owner)
+			ret[g].owner = ret[gpu].owner; /* who has the whole GPU */
 	}
 	return walk.code;
 }
