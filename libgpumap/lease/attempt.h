@@ -22,7 +22,7 @@ struct taking {
 	char *named;             /* the units in it, separated by blanks; NULL */
 	int vain;                /* how often in a row it was woken and found nothing new */
 	size_t before;           /* how many jobs before this one wait for its GPUs */
-	bool changed;            /* GPUs or MIG instances came or went during the attempt */
+	bool changed;            /* GPUs or MIG instances came, went or were locked meanwhile */
 	bool preview;            /* nothing is locked or written, and it does not wait */
 	struct strbuf told;      /* what it waits for */
 	bool promised;           /* GPUs that are free for it are promised to others */

@@ -155,10 +155,12 @@ int tell_busy(struct taking *t, const struct wishes *wishes)
 /* A lock is another's only if its owner does not use this gate. */
 void tell_not_locked(struct taking *t, const gpumap_device *unit, int why)
 {
-	if (why == EWOULDBLOCK)
+	if (why == EWOULDBLOCK) {
+		t->changed = true;
 		tell_unit(t, unit, LEASE_HELD, NULL);
-	else
+	} else {
 		tell_file(t, unit, why);
+	}
 }
 
 /* Why a job whose own lease will end does not go before one that waits; "": it does, or its lease
