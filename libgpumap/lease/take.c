@@ -20,8 +20,7 @@ enum {
 	MAX_VAIN = 16, /* after which a job is in no hurry to look */
 	VAIN_MS = 8,   /* how much later it looks then, twice as much each time */
 	MAX_DOUBLINGS = 6,
-	MAX_CHANGES =
-		4 /* of the machine or its locks, after which a job that does not wait gives up */
+	MAX_CHANGES = 4 /* of the machine or its locks; then a job that does not wait gives up */
 };
 
 static int64_t elapsed_ms(const struct timespec *since)

@@ -20,16 +20,15 @@ static const char *stated_list(const struct plan_settings *settings, enum profil
 
 bool plan_has_statements(const struct plan_settings *settings)
 {
-	EACH_PROGRAM_KEY(key)
-	if (*stated_list(settings, key))
-		return true;
+	EACH_PROGRAM_KEY (key)
+		if (*stated_list(settings, key))
+			return true;
 	return false;
 }
 
 bool plan_states_by_rank(const struct plan_settings *settings)
 {
-	EACH_PROGRAM_KEY(key)
-	{
+	EACH_PROGRAM_KEY (key) {
 		const char *text = stated_list(settings, key);
 
 		if (*text && (strstr(text, "%r") || strstr(text, "%n")))
@@ -161,9 +160,9 @@ static int state_statements(const struct asking *a)
 {
 	int r = GPUMAP_OK;
 
-	EACH_PROGRAM_KEY(key)
-	if (r == GPUMAP_OK && *stated_list(a->settings, key))
-		r = state(a, key, stated_list(a->settings, key));
+	EACH_PROGRAM_KEY (key)
+		if (r == GPUMAP_OK && *stated_list(a->settings, key))
+			r = state(a, key, stated_list(a->settings, key));
 	return r;
 }
 
